@@ -1,0 +1,1 @@
+"""Pinyon: an AI coding agent for the terminal, for scripts and inside Python programs."""

@@ -1,0 +1,1 @@
+"""Small private building blocks that every room may use; each file holds one idea."""

@@ -1,0 +1,83 @@
+"""JSON as the shared files and wires want it: compact, UTF-8, key order kept, integral floats printed as integers.
+
+`msgspec` does the work; the standard library takes over for what it refuses (lone surrogates, huge numbers).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import msgspec
+
+Json = Any
+"""Any JSON value: None, bool, int, float, str, list or dict with str keys."""
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder()
+
+
+class JsonError(ValueError):
+    """Raised when a text is not JSON; carries the parser's message."""
+
+
+def encode(value: object) -> bytes:
+    r"""Encode structs and plain values as one compact line without a newline.
+
+    Lone surrogates are written as `\udXXX` escapes instead of failing.
+    """
+    try:
+        return _encoder.encode(value)
+    except UnicodeEncodeError:
+        return _encode_with_surrogates(msgspec.to_builtins(value))
+
+
+def _encode_with_surrogates(value: object) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    pieces = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return "".join(f"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in pieces).encode()
+
+
+def decode(data: bytes | str) -> Json:
+    """Decode JSON text into plain values; raises `JsonError` with the position.
+
+    Values that the fast parser refuses (lone surrogate escapes, numbers out of range) are decoded by the standard
+    library; `NaN` and `Infinity` are refused.
+    """
+    try:
+        return _decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, UnicodeEncodeError) as error:
+        return _decode_slowly(data, error)
+
+
+def _decode_slowly(data: bytes | str, first_error: Exception) -> Json:
+    try:
+        text = data.decode("utf-8") if isinstance(data, bytes) else data
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise JsonError(str(error) or str(first_error)) from error
+
+
+def _refuse_constant(name: str) -> Json:
+    raise ValueError(f"{name} is not JSON")
+
+
+def plain_number(value: int | float) -> int | float:  # noqa: PYI041 - ints pass through, and say so
+    """An integral float as int, so that it prints without a fraction; other numbers unchanged."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    return value
+
+
+def normalise_numbers(value: Json) -> Json:
+    """The same JSON value with integral floats as ints, copied only where something changes."""
+    if isinstance(value, float):
+        return plain_number(value) if math.isfinite(value) else value
+    if isinstance(value, list):
+        items = [normalise_numbers(item) for item in value]
+        return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
+    if isinstance(value, dict):
+        pairs = {key: normalise_numbers(item) for key, item in value.items()}
+        return pairs if any(pairs[key] is not value[key] for key in value) else value
+    return value

@@ -1,0 +1,30 @@
+"""Public names that are imported when they are first used (PEP 562), so that importing a room costs almost nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+
+def lazy_exports(
+    package: str, table: Mapping[str, Sequence[str]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of `package` for a table of module name → names it gives.
+
+    Module names are absolute. The package repeats the imports under `TYPE_CHECKING` for type checkers; a test compares
+    both.
+    """
+    homes = {name: module for module, names in table.items() for name in names}
+
+    def load(name: str) -> Any:
+        home = homes.get(name)
+        if home is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(home), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    names = sorted(homes)
+    return load, lambda: names, names

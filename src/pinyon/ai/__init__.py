@@ -1,0 +1,1 @@
+"""Models: messages, stream events, wire APIs, credentials, registry and cost."""

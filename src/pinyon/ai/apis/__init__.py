@@ -1,0 +1,1 @@
+"""Wire APIs, one module each, imported when a model needs it."""

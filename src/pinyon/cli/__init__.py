@@ -1,0 +1,1 @@
+"""The command line: arguments, start-up and sub-commands."""

@@ -1,0 +1,1 @@
+"""The coding agent put together: sessions that prompt, retry, compact and remember."""

@@ -1,0 +1,1 @@
+"""Execution environments: where files are read and commands run."""

@@ -1,0 +1,1 @@
+"""Ways to run an agent without a screen: print, JSON stream."""

@@ -1,0 +1,1 @@
+"""What users bring: settings, context files and other resources of a project."""

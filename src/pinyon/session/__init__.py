@@ -1,0 +1,1 @@
+"""Conversations as trees of entries in plain JSONL files."""

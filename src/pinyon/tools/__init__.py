@@ -1,0 +1,1 @@
+"""The built-in tools: read, bash, powershell, edit, write, grep, find, ls."""
