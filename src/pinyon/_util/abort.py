@@ -7,11 +7,13 @@ A user abort is not a task cancellation. Work that sees the signal returns what 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
 from pinyon.errors import PinyonError
 
 AbortListener = Callable[[], None]
+Result = TypeVar("Result")
 
 
 class OperationAbortedError(PinyonError):
@@ -94,3 +96,28 @@ class AbortController:
     def abort(self, reason: object = None) -> None:
         """Fire the signal; later calls change nothing."""
         self.signal._fire(reason)  # noqa: SLF001 - controller and signal are the two halves of one mechanism
+
+
+async def until_aborted(work: Coroutine[Any, Any, Result], signal: AbortSignal) -> Result:
+    """The result of `work`; at the abort `work` is cancelled and `OperationAbortedError` raised at once.
+
+    Cancelling the caller cancels `work` and surfaces as the cancellation that it is.
+    """
+    if signal.aborted:
+        work.close()
+        raise OperationAbortedError
+    task = asyncio.create_task(work)
+
+    def stop() -> None:
+        task.cancel()
+
+    remove = signal.add_listener(stop)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        current = asyncio.current_task()
+        if current is not None and current.cancelling():
+            raise
+        raise OperationAbortedError from None
+    finally:
+        remove()
