@@ -1,0 +1,163 @@
+"""Tool operations on the local disk. Blocking calls run in a worker thread."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from pinyon._util.abort import AbortSignal
+from pinyon.tools.operations.protocol import (
+    EditOperations,
+    EntryStat,
+    FindOperations,
+    GrepOperations,
+    LsOperations,
+    ReadOperations,
+    WriteOperations,
+)
+
+STREAM_BLOCK_BYTES = 256 * 1024
+"""Size of one block of a read stream."""
+
+
+def _read(path: str) -> bytes:
+    return Path(path).read_bytes()
+
+
+def _write(path: str, content: str | bytes) -> None:
+    data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
+    Path(path).write_bytes(data)
+
+
+def _check_access(path: str, mode: int) -> None:
+    if not os.access(path, mode):
+        Path(path).stat()  # raises the system's own error where nothing is there
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+
+class LocalReadOperations:
+    """Reads from the local disk."""
+
+    async def read_file(self, path: str) -> bytes:
+        """The whole file."""
+        return await asyncio.to_thread(_read, path)
+
+    async def access(self, path: str) -> None:
+        """Raise where the file cannot be read."""
+        await asyncio.to_thread(_check_access, path, os.R_OK)
+
+    async def create_read_stream(self, path: str, *, signal: AbortSignal | None = None) -> AsyncIterator[bytes]:
+        """The bytes of the file in blocks.
+
+        A regular file is read up to the size it had when it was opened, so that a growing log ends; files without a
+        size (devices, `/proc`) are read to their end.
+        """
+        descriptor = await asyncio.to_thread(os.open, path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            left = os.fstat(descriptor).st_size or None
+            while left is None or left > 0:
+                if signal is not None:
+                    signal.raise_if_aborted()
+                wanted = STREAM_BLOCK_BYTES if left is None else min(left, STREAM_BLOCK_BYTES)
+                block = await asyncio.to_thread(os.read, descriptor, wanted)
+                if not block:
+                    return
+                left = None if left is None else left - len(block)
+                yield block
+        finally:
+            os.close(descriptor)
+
+
+class LocalEditOperations:
+    """Edits on the local disk."""
+
+    async def read_file(self, path: str) -> bytes:
+        """The whole file."""
+        return await asyncio.to_thread(_read, path)
+
+    async def write_file(self, path: str, content: str | bytes) -> None:
+        """Replace the content of the file in place: links and modes stay."""
+        await asyncio.to_thread(_write, path, content)
+
+    async def access(self, path: str) -> None:
+        """Raise where the file cannot be read and written."""
+        await asyncio.to_thread(_check_access, path, os.R_OK | os.W_OK)
+
+
+class LocalWriteOperations:
+    """Writes to the local disk."""
+
+    async def write_file(self, path: str, content: str | bytes) -> None:
+        """Create the file or replace its content in place: links and modes stay."""
+        await asyncio.to_thread(_write, path, content)
+
+    async def mkdir(self, path: str) -> None:
+        """Create a directory and its parents."""
+        await asyncio.to_thread(os.makedirs, path, exist_ok=True)
+
+
+class LocalGrepOperations:
+    """Searches the local disk."""
+
+    async def is_directory(self, path: str) -> bool:
+        """Whether `path` is a directory; raises where nothing is there."""
+        info = await asyncio.to_thread(os.stat, path)
+        return stat.S_ISDIR(info.st_mode)
+
+
+class LocalFindOperations:
+    """Looks for files on the local disk."""
+
+    async def exists(self, path: str) -> bool:
+        """Whether something stands at `path`."""
+        return await asyncio.to_thread(os.path.exists, path)
+
+
+class LocalLsOperations:
+    """Lists local directories."""
+
+    async def exists(self, path: str) -> bool:
+        """Whether something stands at `path`."""
+        return await asyncio.to_thread(os.path.exists, path)
+
+    async def stat(self, path: str) -> EntryStat:
+        """What stands at `path`, links followed."""
+        return EntryStat(is_directory=stat.S_ISDIR((await asyncio.to_thread(os.stat, path)).st_mode))
+
+    async def readdir(self, path: str) -> list[str]:
+        """Names of the direct children."""
+        return await asyncio.to_thread(os.listdir, path)
+
+
+def default_read_operations() -> ReadOperations:
+    """Read operations on the local disk."""
+    return LocalReadOperations()
+
+
+def default_edit_operations() -> EditOperations:
+    """Edit operations on the local disk."""
+    return LocalEditOperations()
+
+
+def default_write_operations() -> WriteOperations:
+    """Write operations on the local disk."""
+    return LocalWriteOperations()
+
+
+def default_grep_operations() -> GrepOperations:
+    """Grep operations on the local disk."""
+    return LocalGrepOperations()
+
+
+def default_find_operations() -> FindOperations:
+    """Find operations on the local disk."""
+    return LocalFindOperations()
+
+
+def default_ls_operations() -> LsOperations:
+    """Ls operations on the local disk."""
+    return LocalLsOperations()
