@@ -1,0 +1,32 @@
+"""Secrets kept out of what people read: masks for display, and texts cleaned of keys that a server echoed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+MASK = "***"
+
+MIN_SECRET_LENGTH = 6
+"""Shorter values are not replaced in texts: they would match by chance and are not secrets."""
+
+_URL_PASSWORD = re.compile(r"(?<=://)[^\s/@:]*:[^\s/@]+(?=@)")
+_HEADER_SECRET = re.compile(
+    r"""((?:authorization|api[-_]?key|x-goog-api-key|cookie)["']?\s*[:=]\s*["']?(?:(?:bearer|basic)\s+)?)[^\s"',;]+""",
+    re.IGNORECASE,
+)
+_BEARER = re.compile(r"\b(Bearer\s+)(?=\S*\d)[A-Za-z0-9._~+/=-]{6,}", re.IGNORECASE)
+
+
+def mask_secret(secret: str) -> str:
+    """A stand-in that its owner recognises: the last four characters of a long secret, none of a short one."""
+    return f"{MASK}{secret[-4:]}" if len(secret) >= 16 else MASK
+
+
+def redact(text: str, secrets: Iterable[str | None] = ()) -> str:
+    """`text` without the given secrets and without what looks like one: bearer tokens, key headers, URL passwords."""
+    for secret in sorted({secret for secret in secrets if secret and len(secret) >= MIN_SECRET_LENGTH}, key=len)[::-1]:
+        text = text.replace(secret, MASK)
+    text = _URL_PASSWORD.sub(MASK, text)
+    text = _HEADER_SECRET.sub(rf"\g<1>{MASK}", text)
+    return _BEARER.sub(rf"\g<1>{MASK}", text)
