@@ -11,7 +11,6 @@ import os
 import posixpath
 import re
 import unicodedata
-from collections.abc import Iterator
 from types import ModuleType
 from typing import Literal
 from urllib.parse import unquote
@@ -122,28 +121,29 @@ def _rules(flavour: Flavour) -> ModuleType:
     return ntpath if flavour == "windows" else posixpath
 
 
-def read_path_candidates(path: str, cwd: str | os.PathLike[str], flavour: Flavour = NATIVE_FLAVOUR) -> Iterator[str]:
-    """Absolute paths that `path` may mean, likeliest first.
+def path_candidates(path: str, cwd: str | os.PathLike[str], flavour: Flavour = NATIVE_FLAVOUR) -> list[str]:
+    """Absolute paths that `path` may mean: the plain reading, and the text exactly as written where that differs.
+
+    The second finds existing names that hold odd blanks or begin with `@`.
+    """
+    return list(dict.fromkeys([resolve_to_cwd(path, cwd, flavour), _absolute(_expand(path, flavour), cwd, flavour)]))
+
+
+def read_path_candidates(path: str, cwd: str | os.PathLike[str], flavour: Flavour = NATIVE_FLAVOUR) -> list[str]:
+    """Absolute paths that `path` may mean for reading, likeliest first.
 
     After the plain reading come the spellings that file managers give to names (a narrow blank before AM/PM, decomposed
-    accents, a curly apostrophe) and the text exactly as written (names that hold odd blanks or begin with `@`).
+    accents, a curly apostrophe), then the text as written.
     """
-    seen: set[str] = set()
-    for candidate in _spellings(path, cwd, flavour):
-        if candidate not in seen:
-            seen.add(candidate)
-            yield candidate
-
-
-def _spellings(path: str, cwd: str | os.PathLike[str], flavour: Flavour) -> Iterator[str]:
-    plain = resolve_to_cwd(path, cwd, flavour)
-    yield plain
-    yield _SPACE_BEFORE_AM_PM.sub("\u202f\\1.", plain)
+    plain, *as_written = path_candidates(path, cwd, flavour)
     decomposed = unicodedata.normalize("NFD", plain)
-    yield decomposed
-    yield plain.replace("'", "\u2019")
-    yield decomposed.replace("'", "\u2019")
-    yield _absolute(_expand(path, flavour), cwd, flavour)
+    spellings = [
+        _SPACE_BEFORE_AM_PM.sub("\u202f\\1.", plain),
+        decomposed,
+        plain.replace("'", "\u2019"),
+        decomposed.replace("'", "\u2019"),
+    ]
+    return list(dict.fromkeys([plain, *spellings, *as_written]))
 
 
 def resolve_read_path(path: str, cwd: str | os.PathLike[str]) -> str:

@@ -7,6 +7,7 @@ binary; a legacy encoding whose typical characters are there. What remains is UT
 from __future__ import annotations
 
 import codecs
+import re
 
 import msgspec
 
@@ -28,6 +29,7 @@ _MARKS = (
 )
 _HARMLESS_CONTROLS = frozenset(b"\t\n\v\f\r\b\x1b\x1a")
 _DELETE = 0x7F
+_WIDE_BYTE = re.compile(rb"[\x80-\xff]")
 
 
 class TextEncoding(msgspec.Struct, frozen=True):
@@ -81,7 +83,7 @@ def detect_encoding(sample: bytes, *, complete: bool) -> TextEncoding | None:
         return _unmarked_utf16(head)
     if sample.isascii() or is_utf8(sample, complete=complete):
         return UTF8
-    return _other_encoding(sample[:SAMPLE_BYTES], complete=complete and len(sample) <= SAMPLE_BYTES)
+    return None if has_binary_signature(sample) else _other_encoding(sample, complete=complete)
 
 
 def _marked_encoding(sample: bytes) -> TextEncoding | None:
@@ -122,17 +124,42 @@ def is_utf8(sample: bytes, *, complete: bool) -> bool:
 
 
 def _other_encoding(sample: bytes, *, complete: bool) -> TextEncoding | None:
-    controls = sum((byte < 0x20 and byte not in _HARMLESS_CONTROLS) or byte == _DELETE for byte in sample)
-    if has_binary_signature(sample) or controls * 20 > len(sample):
+    """The encoding of a text that is not valid UTF-8, judged from its first non-ASCII bytes; None for binary data."""
+    head = sample[:SAMPLE_BYTES]
+    controls = sum((byte < 0x20 and byte not in _HARMLESS_CONTROLS) or byte == _DELETE for byte in head)
+    if controls * 20 > len(head):
         return None
-    loose = sample.decode("utf-8", "surrogateescape")
+    wide_byte = _WIDE_BYTE.search(sample)
+    start = wide_byte.start() if wide_byte else 0
+    window = sample[start : start + SAMPLE_BYTES]
+    complete = complete and start + SAMPLE_BYTES >= len(sample)
+    loose = window.decode("utf-8", "surrogateescape")
     stray = sum("\udc80" <= char <= "\udcff" for char in loose)
     wide = sum(char > "\x7f" for char in loose) - stray
-    if stray > wide:
-        guess = guess_charset(sample, complete=complete)
-        if guess is not None:
-            return TextEncoding(guess.codec, guess.label, guessed=True)
-    return UTF8
+    guess = guess_charset(window, complete=complete) if stray > wide else None
+    return UTF8 if guess is None else TextEncoding(guess.codec, guess.label, guessed=True)
+
+
+class DecodedText(msgspec.Struct, frozen=True):
+    """A whole file as text, in an encoding that gives back the same bytes."""
+
+    encoding: TextEncoding
+    text: str
+
+
+def decode_losslessly(data: bytes) -> DecodedText:
+    """Decode a whole file so that encoding the text again, after the mark, gives `data` byte for byte.
+
+    What has no better reading is UTF-8 whose other bytes are lone surrogates, binary data included.
+    """
+    encoding = detect_encoding(data, complete=True) or UTF8
+    try:
+        text = encoding.decode(data)
+        if encoding.mark + encoding.encode(text) == data:
+            return DecodedText(encoding, text)
+    except UnicodeError:
+        pass  # the guess was wrong, and UTF-8 with stray bytes holds anything
+    return DecodedText(UTF8, UTF8.decode(data))
 
 
 class StreamDecoder:
@@ -163,7 +190,7 @@ class StreamDecoder:
         return text
 
     def _change_decoder(self, data: bytes) -> None:
-        encoding = None if self._settled else _other_encoding(data[:SAMPLE_BYTES], complete=False)
+        encoding = None if self._settled else _other_encoding(data, complete=False)
         if encoding is not None and not encoding.is_utf8:
             self.encoding = encoding
         else:

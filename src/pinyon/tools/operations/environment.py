@@ -37,6 +37,10 @@ class EnvFileOperations:
     async def mkdir(self, path: str) -> None:
         """Nothing to do: writing a file creates the directories above it."""
 
+    async def size(self, path: str) -> int:
+        """Size of the file in bytes, links followed."""
+        return (await self._env.stat(await self._env.canonical_path(path))).size
+
     async def exists(self, path: str) -> bool:
         """Whether something stands at `path`."""
         return await self._env.exists(path)

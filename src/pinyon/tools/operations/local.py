@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from pinyon._util.abort import AbortSignal
+from pinyon.tools.file_stream import read_blocks
 from pinyon.tools.operations.protocol import (
     EditOperations,
     EntryStat,
@@ -19,9 +20,6 @@ from pinyon.tools.operations.protocol import (
     ReadOperations,
     WriteOperations,
 )
-
-STREAM_BLOCK_BYTES = 256 * 1024
-"""Size of one block of a read stream."""
 
 
 def _read(path: str) -> bytes:
@@ -50,26 +48,13 @@ class LocalReadOperations:
         """Raise where the file cannot be read."""
         await asyncio.to_thread(_check_access, path, os.R_OK)
 
-    async def create_read_stream(self, path: str, *, signal: AbortSignal | None = None) -> AsyncIterator[bytes]:
-        """The bytes of the file in blocks.
+    def create_read_stream(self, path: str, *, signal: AbortSignal | None = None) -> AsyncIterator[bytes]:
+        """The bytes of the file in blocks; see `read_blocks`."""
+        return read_blocks(path, signal=signal)
 
-        A regular file is read up to the size it had when it was opened, so that a growing log ends; files without a
-        size (devices, `/proc`) are read to their end.
-        """
-        descriptor = await asyncio.to_thread(os.open, path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        try:
-            left = os.fstat(descriptor).st_size or None
-            while left is None or left > 0:
-                if signal is not None:
-                    signal.raise_if_aborted()
-                wanted = STREAM_BLOCK_BYTES if left is None else min(left, STREAM_BLOCK_BYTES)
-                block = await asyncio.to_thread(os.read, descriptor, wanted)
-                if not block:
-                    return
-                left = None if left is None else left - len(block)
-                yield block
-        finally:
-            os.close(descriptor)
+    async def size(self, path: str) -> int:
+        """Size of the file in bytes."""
+        return (await asyncio.to_thread(os.stat, path)).st_size
 
 
 class LocalEditOperations:
@@ -90,6 +75,10 @@ class LocalEditOperations:
 
 class LocalWriteOperations:
     """Writes to the local disk."""
+
+    async def read_file(self, path: str) -> bytes:
+        """The whole file."""
+        return await asyncio.to_thread(_read, path)
 
     async def write_file(self, path: str, content: str | bytes) -> None:
         """Create the file or replace its content in place: links and modes stay."""

@@ -43,6 +43,15 @@ class ImageTypeOperations(Protocol):
         ...
 
 
+@runtime_checkable
+class SizedReadOperations(Protocol):
+    """Read operations that know the size of a file without reading it."""
+
+    async def size(self, path: str) -> int:
+        """Size of the file in bytes."""
+        ...
+
+
 class EditOperations(Protocol):
     """What the edit tool needs."""
 
@@ -68,6 +77,15 @@ class WriteOperations(Protocol):
 
     async def mkdir(self, path: str) -> None:
         """Create a directory and its parents; an existing one is fine."""
+        ...
+
+
+@runtime_checkable
+class ReadableWriteOperations(Protocol):
+    """Write operations that can also read, so that what looked undecodable is not written over with its looks."""
+
+    async def read_file(self, path: str) -> bytes:
+        """The whole file."""
         ...
 
 
