@@ -191,18 +191,21 @@ def _prepare_edit_arguments(raw: Any) -> Any:
 
 
 def _read_operations(env: ExecutionEnv | None) -> ReadOperations:
-    from pinyon.tools.operations import default_read_operations, env_read_operations
+    from pinyon.tools.operations.environment import env_read_operations
+    from pinyon.tools.operations.local import default_read_operations
 
     return default_read_operations() if env is None else env_read_operations(env)
 
 
 def _edit_operations(env: ExecutionEnv | None) -> EditOperations:
-    from pinyon.tools.operations import default_edit_operations, env_edit_operations
+    from pinyon.tools.operations.environment import env_edit_operations
+    from pinyon.tools.operations.local import default_edit_operations
 
     return default_edit_operations() if env is None else env_edit_operations(env)
 
 
 def _write_operations(env: ExecutionEnv | None) -> WriteOperations:
-    from pinyon.tools.operations import default_write_operations, env_write_operations
+    from pinyon.tools.operations.environment import env_write_operations
+    from pinyon.tools.operations.local import default_write_operations
 
     return default_write_operations() if env is None else env_write_operations(env)

@@ -43,7 +43,39 @@ if TYPE_CHECKING:
         WriteOperations,
     )
 
-__getattr__, __dir__, __all__ = lazy_exports(
+__all__ = [
+    "BashExecOptions",
+    "BashOperations",
+    "ContentOperations",
+    "DirectoryEntry",
+    "EditOperations",
+    "EntryStat",
+    "FindOperations",
+    "GlobOperations",
+    "GrepOperations",
+    "ImageTypeOperations",
+    "LsOperations",
+    "ReadOperations",
+    "ReadableWriteOperations",
+    "SizedReadOperations",
+    "StreamReadOperations",
+    "WalkOperations",
+    "WriteOperations",
+    "default_edit_operations",
+    "default_find_operations",
+    "default_grep_operations",
+    "default_ls_operations",
+    "default_read_operations",
+    "default_write_operations",
+    "env_edit_operations",
+    "env_find_operations",
+    "env_grep_operations",
+    "env_ls_operations",
+    "env_read_operations",
+    "env_write_operations",
+]
+
+__getattr__, __dir__, _ = lazy_exports(
     __name__,
     {
         "pinyon.tools.operations.environment": (
