@@ -9,6 +9,7 @@ import msgspec
 
 from pinyon._util.abort import AbortSignal
 from pinyon.ai.model import Model, ThinkingLevel
+from pinyon.ai.transport import Transport as HttpTransport
 
 CacheRetention = Literal["none", "short", "long"]
 Transport = Literal["auto", "sse", "websocket", "websocket-cached"]
@@ -80,5 +81,7 @@ class StreamOptions(msgspec.Struct, kw_only=True):
     thinking_budgets: Mapping[str, int] | None = None
     tool_choice: str | Mapping[str, Any] | None = None
     deferred: bool | Mapping[str, Any] | None = None
+    http: HttpTransport | None = None
+    """Where the request goes out; None means the default transport."""
     extra: Mapping[str, Any] | None = None
     """Options that only one wire API understands, by their snake_case names (each API lists its own)."""
