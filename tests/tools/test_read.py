@@ -99,6 +99,7 @@ def test_a_small_file_comes_as_it_is(file: Path) -> None:
         (0, 0, "a", 1, 2),
         (-5, -1, "a", 1, 2),
         (1.9, 1.9, "a", 1, 2),
+        ("1", "1", "a", 1, 2),
     ],
 )
 def test_offset_and_limit_choose_lines(
@@ -142,7 +143,7 @@ def test_an_empty_file_is_an_empty_text(file: Path) -> None:
         read(file, 2)
 
 
-@pytest.mark.parametrize("value", ["3", [1], float("inf"), float("nan")])
+@pytest.mark.parametrize("value", ["three", "", [1], float("inf"), float("nan")])
 def test_other_values_for_a_number_of_lines_are_refused(value: Any) -> None:
     with pytest.raises(ToolError, match="offset"):
         requested_lines({"offset": value})

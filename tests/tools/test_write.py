@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Any
 
@@ -130,3 +131,23 @@ def test_an_abort_is_noticed_between_the_steps(tmp_path: Path) -> None:
     with pytest.raises(OperationAbortedError):
         write(tmp_path, "g", "x", controller.signal)
     assert not (tmp_path / "g").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="this system cannot reserve space")
+def test_a_disk_that_is_too_small_leaves_the_old_content(tmp_path: Path) -> None:
+    import resource
+
+    write(tmp_path, "f", "old content")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(ToolError, match="EFBIG"):
+            write(tmp_path, "f", "new" * 1000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (tmp_path / "f").read_text() == "old content"
+
+
+def test_a_device_can_be_written(tmp_path: Path) -> None:
+    write(tmp_path, os.devnull, "x")
+    assert not Path(os.devnull).is_file()

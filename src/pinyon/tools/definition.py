@@ -107,7 +107,7 @@ def create_read_tool_definition(
         from pinyon.tools.read import ReadRequest, read_file, requested_lines
 
         start, limit = requested_lines(params)
-        request = ReadRequest(params["path"], start, limit, ctx.model, auto_resize_images, resize_options)
+        request = ReadRequest(str(params.get("path", "")), start, limit, ctx.model, auto_resize_images, resize_options)
         return await read_file(request, _cwd(ctx, cwd), operations or _read_operations(env), signal)
 
     return ToolDefinition(

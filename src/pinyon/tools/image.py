@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET
 
-from pinyon.ai.model import ImageResize
+from pinyon.ai.model import ImageResize, Model
 from pinyon.tools.truncate import format_size
 
 if TYPE_CHECKING:
@@ -100,6 +100,13 @@ def image_bounds(*layers: ImageResize | None) -> ImageBounds:
             if value is not UNSET:
                 values[name] = max(1, int(value))
     return ImageBounds(**values)
+
+
+def image_bounds_for(model: Model | None, resize: ImageResize | None = None) -> ImageBounds:
+    """The bounds for images that go to `model`: what it states wins over `resize`, that over the defaults."""
+    limits = model.input_limits if model is not None else UNSET
+    images = limits.images if limits else UNSET
+    return image_bounds(resize, (images.resize or None) if images else None)
 
 
 def process_image(

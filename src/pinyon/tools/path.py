@@ -10,10 +10,9 @@ import ntpath
 import os
 import posixpath
 import re
-import unicodedata
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Literal
-from urllib.parse import unquote
 
 from pinyon._util.text import clean_surrogates
 from pinyon.errors import ToolError
@@ -23,9 +22,7 @@ Flavour = Literal["posix", "windows"]
 NATIVE_FLAVOUR: Flavour = "windows" if os.name == "nt" else "posix"
 """The flavour of the machine that runs this program."""
 
-_ODD_SPACES = re.compile("[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
-_DRIVE_FOLDER = re.compile(r"/(?:mnt/|cygdrive/)?([A-Za-z])(?:/([^\\]*))?")
-_SPACE_BEFORE_AM_PM = re.compile(r" (AM|PM)\.", re.IGNORECASE)
+_PLAIN_SPACES = dict.fromkeys([0x00A0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000], " ")
 
 
 class PathError(ToolError):
@@ -37,7 +34,7 @@ def expand_path(path: str, flavour: Flavour = NATIVE_FLAVOUR) -> str:
 
     The result may still be relative. Raises `PathError` for a NUL or an unusable URL.
     """
-    text = _ODD_SPACES.sub(" ", path)
+    text = path if path.isascii() else path.translate(_PLAIN_SPACES)
     return _expand(text.removeprefix("@"), flavour)
 
 
@@ -62,7 +59,7 @@ def _encodable(text: str) -> str:
 
 
 def _native_drive(text: str) -> str:
-    match = _DRIVE_FOLDER.fullmatch(text)
+    match = re.fullmatch(r"/(?:mnt/|cygdrive/)?([A-Za-z])(?:/([^\\]*))?", text)
     if match is None or text.startswith("//"):
         return text
     rest = (match[2] or "").replace("/", "\\")
@@ -80,6 +77,8 @@ def _expand_home(text: str, flavour: Flavour) -> str:
 
 
 def _path_from_url(url: str, flavour: Flavour) -> str:
+    from urllib.parse import unquote
+
     body = re.split("[?#]", url[len("file://") :], maxsplit=1)[0]
     host, slash, rest = body.partition("/")
     if re.search("%2f" + ("|%5c" if flavour == "windows" else ""), rest, re.IGNORECASE):
@@ -121,29 +120,36 @@ def _rules(flavour: Flavour) -> ModuleType:
     return ntpath if flavour == "windows" else posixpath
 
 
-def path_candidates(path: str, cwd: str | os.PathLike[str], flavour: Flavour = NATIVE_FLAVOUR) -> list[str]:
+def path_candidates(path: str, cwd: str | os.PathLike[str], flavour: Flavour = NATIVE_FLAVOUR) -> Iterator[str]:
     """Absolute paths that `path` may mean: the plain reading, and the text exactly as written where that differs.
 
     The second finds existing names that hold odd blanks or begin with `@`.
     """
-    return list(dict.fromkeys([resolve_to_cwd(path, cwd, flavour), _absolute(_expand(path, flavour), cwd, flavour)]))
+    plain = resolve_to_cwd(path, cwd, flavour)
+    yield plain
+    as_written = _absolute(_expand(path, flavour), cwd, flavour)
+    if as_written != plain:
+        yield as_written
 
 
-def read_path_candidates(path: str, cwd: str | os.PathLike[str], flavour: Flavour = NATIVE_FLAVOUR) -> list[str]:
+def read_path_candidates(path: str, cwd: str | os.PathLike[str], flavour: Flavour = NATIVE_FLAVOUR) -> Iterator[str]:
     """Absolute paths that `path` may mean for reading, likeliest first.
 
     After the plain reading come the spellings that file managers give to names (a narrow blank before AM/PM, decomposed
     accents, a curly apostrophe), then the text as written.
     """
+    import unicodedata
+
     plain, *as_written = path_candidates(path, cwd, flavour)
+    yield plain
     decomposed = unicodedata.normalize("NFD", plain)
     spellings = [
-        _SPACE_BEFORE_AM_PM.sub("\u202f\\1.", plain),
+        re.sub(r" (AM|PM)\.", "\u202f\\1.", plain, flags=re.IGNORECASE),
         decomposed,
         plain.replace("'", "\u2019"),
         decomposed.replace("'", "\u2019"),
     ]
-    return list(dict.fromkeys([plain, *spellings, *as_written]))
+    yield from (other for other in dict.fromkeys([*spellings, *as_written]) if other != plain)
 
 
 def resolve_read_path(path: str, cwd: str | os.PathLike[str]) -> str:

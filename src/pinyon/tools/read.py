@@ -58,7 +58,10 @@ class ReadRequest(msgspec.Struct, frozen=True):
 
 
 def requested_lines(params: dict[str, Any]) -> tuple[int, int | None]:
-    """Zero-based first line and number of lines of a call; fractions are cut off and values below 1 mean 1."""
+    """Zero-based first line and number of lines of a call.
+
+    Null means absent, texts that are numbers count as such, fractions are cut off and values below 1 mean 1.
+    """
     offset, limit = _whole_number(params, "offset"), _whole_number(params, "limit")
     return max(1, offset or 1) - 1, None if limit is None else max(1, limit)
 
@@ -67,9 +70,13 @@ def _whole_number(params: dict[str, Any], name: str) -> int | None:
     value = params.get(name)
     if value is None:
         return None
-    if not isinstance(value, int | float) or not math.isfinite(value):
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
         raise ToolError(f"{name!r} must be a number of lines, got {value!r}")
-    return int(value)
+    return int(number)
 
 
 async def read_file(request: ReadRequest, cwd: str, operations: ReadOperations, signal: AbortSignal) -> AgentToolResult:
@@ -228,7 +235,7 @@ def _encoding_notices(decoder: StreamDecoder, text: str) -> list[str]:
 async def _read_image(
     request: ReadRequest, mime_type: str, sample: bytes, blocks: AsyncGenerator[bytes, None]
 ) -> AgentToolResult:
-    from pinyon.tools.image import image_bounds, process_image
+    from pinyon.tools.image import image_bounds_for, process_image
 
     data = bytearray(sample)
     async for block in blocks:
@@ -236,7 +243,7 @@ async def _read_image(
         if len(data) > MAX_IMAGE_FILE_BYTES:
             limit = format_size(MAX_IMAGE_FILE_BYTES)
             return _text(f"File of type {mime_type}.\nImage omitted: the file is larger than {limit}.")
-    bounds = image_bounds(request.resize, _model_resize(request.model))
+    bounds = image_bounds_for(request.model, request.resize)
     image = await asyncio.to_thread(
         process_image, bytes(data), mime_type, auto_resize=request.auto_resize, bounds=bounds
     )
@@ -253,12 +260,6 @@ async def _read_image(
 
 def _text(text: str) -> AgentToolResult:
     return AgentToolResult([TextContent(text)], structured_content=text)
-
-
-def _model_resize(model: Model | None) -> ImageResize | None:
-    if model is None or not model.input_limits or not model.input_limits.images:
-        return None
-    return model.input_limits.images.resize or None
 
 
 def _unsupported_details(model: Model | None) -> Any:

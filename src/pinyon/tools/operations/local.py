@@ -27,8 +27,31 @@ def _read(path: str) -> bytes:
 
 
 def _write(path: str, content: str | bytes) -> None:
+    """Write in place, so that links and modes stay; a file that is too large for the disk keeps its old content."""
     data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
-    Path(path).write_bytes(data)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+    with open(descriptor, "wb", buffering=0) as file:  # noqa: PTH123 - a descriptor, not a path
+        is_regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        if is_regular:
+            _reserve(descriptor, len(data))
+        rest = memoryview(data)
+        while rest:
+            rest = rest[file.write(rest) :]
+        if is_regular:
+            file.truncate()
+
+
+def _reserve(descriptor: int, size: int) -> None:
+    """Take the space for a longer file before its old content is touched, where the system can."""
+    old_size = os.fstat(descriptor).st_size
+    if size <= old_size or not hasattr(os, "posix_fallocate"):
+        return
+    try:
+        os.posix_fallocate(descriptor, 0, size)
+    except OSError as error:
+        os.ftruncate(descriptor, old_size)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
 
 
 def _check_access(path: str, mode: int) -> None:
