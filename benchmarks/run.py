@@ -1,67 +1,216 @@
-"""Measures Pinyon, and the original beside it where `PI_CMD` names its command; prints one table.
+"""Measures Pinyon as a user meets it, whole processes from outside, and prints one table.
 
-Each case starts real processes in a scratch home and takes the best of several runs. Times are milliseconds.
+    python benchmarks/run.py [-n RUNS] [--only NAME ...]
+
+Medians of several runs after one warm-up; the commands take turns, so that a machine whose speed drifts slows both.
+With the environment variable PI_CMD set to a command line that starts the original, its figures and the ratios stand
+beside. Only the standard library is used.
 """
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import json
 import os
 import shlex
+import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-Command = list[str]
-Case = Callable[[Command, Mapping[str, str]], float]
-
-RUNS = 10
-
-
-def best_ms(command: Command, env: Mapping[str, str]) -> float:
-    """The quickest of `RUNS` runs of `command`, after one that warms the caches."""
-    return min(_run_ms(command, env) for _ in range(RUNS + 1))
+HERE = Path(__file__).parent
+PINYON = [str(Path(sys.executable).with_name("pinyon"))]
+FLAGS = ["--offline", "--no-extensions", "--no-skills", "--no-context-files", "--no-prompt-templates"]
 
 
-def _run_ms(command: Command, env: Mapping[str, str]) -> float:
-    began = time.perf_counter()
-    subprocess.run(command, env=dict(env), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
-    return (time.perf_counter() - began) * 1000
+class Figure(NamedTuple):
+    """Wall seconds and peak resident megabytes of one finished process."""
+
+    wall_s: float
+    peak_mb: float
 
 
-def version(command: Command, env: Mapping[str, str]) -> float:
-    """`--version`."""
-    return best_ms([*command, "--version"], env)
+class Case(NamedTuple):
+    """One row: its arguments behind the command, the server's script, and what has to be prepared."""
+
+    name: str
+    arguments: list[str]
+    script: str | None = None
+    messages: int = 0
 
 
-def help_text(command: Command, env: Mapping[str, str]) -> float:
-    """`--help`."""
-    return best_ms([*command, "--help"], env)
-
-
-CASES: Mapping[str, Case] = {"--version": version, "--help": help_text}
-
-
-def scratch_env(home: Path) -> dict[str, str]:
-    """The process environment with an empty home, offline and without credentials."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
-    return {**kept, "HOME": str(home), "USERPROFILE": str(home), "PI_OFFLINE": "1"}
+CASES = [
+    Case("--version", ["--version"]),
+    Case("--help", ["--help"]),
+    Case("one turn, print mode", ["-p", *FLAGS, "--no-session", "Say hello"], "text"),
+    Case("50 tool calls, print mode", ["-p", *FLAGS, "go"], "tools"),
+    Case("20,000 deltas, JSON mode", ["-p", "--mode", "json", *FLAGS, "--no-session", "go"], "deltas:20000"),
+    Case("40,000 deltas, JSON mode", ["-p", "--mode", "json", *FLAGS, "--no-session", "go"], "deltas:40000"),
+    Case("continue 1,000 messages", ["-c", "-p", *FLAGS, "more"], "text", 1_000),
+    Case("continue 10,000 messages", ["-c", "-p", *FLAGS, "more"], "text", 10_000),
+    Case("continue 100,000 messages", ["-c", "-p", *FLAGS, "more"], "text", 100_000),
+]
 
 
 def main() -> int:
-    """Run every case and print the table; ratios below 1 mean Pinyon is quicker."""
-    ours = [str(Path(sys.executable).with_name("pinyon"))]
-    theirs = shlex.split(os.environ.get("PI_CMD", ""))
-    print(f"{'case':<28}{'pinyon':>10}{'original':>10}{'ratio':>8}")
-    with tempfile.TemporaryDirectory() as home:
-        env = scratch_env(Path(home))
-        for name, case in CASES.items():
-            mine = case(ours, env)
-            other = case(theirs, env) if theirs else None
-            print(f"{name:<28}{mine:>10.1f}" + (f"{other:>10.1f}{mine / other:>8.2f}" if other else ""))
+    """Run the chosen cases and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("-n", type=int, default=5, help="counted runs of each command")
+    parser.add_argument("--only", nargs="*", default=[], help="cases whose name contains one of these texts")
+    options = parser.parse_args()
+    original = shlex.split(os.environ.get("PI_CMD", ""))
+    cases = [case for case in CASES if not options.only or any(text in case.name for text in options.only)]
+    print(f"{'case':28} {'pinyon':>18}" + (f" {'original':>18} {'time':>6} {'memory':>6}" if original else ""))
+    for case in cases:
+        print(row(case, original, options.n), flush=True)
     return 0
+
+
+def row(case: Case, original: list[str], runs: int) -> str:
+    """Measure one case with both commands in turn."""
+    with scratch(case) as (environment, project, reset):
+        ours: list[Figure] = []
+        theirs: list[Figure] = []
+        for number in range(runs + 1):
+            for command, figures in ((PINYON, ours), (original, theirs)):
+                if not command:
+                    continue
+                reset()
+                figure = measure([*command, *case.arguments], environment, project)
+                if number:
+                    figures.append(figure)
+    text = f"{case.name:28} {cell(ours):>18}"
+    if theirs:
+        wall = median_of(ours, "wall_s") / median_of(theirs, "wall_s")
+        peak = median_of(ours, "peak_mb") / median_of(theirs, "peak_mb")
+        text += f" {cell(theirs):>18} {wall:5.2f}x {peak:5.2f}x"
+    return text
+
+
+def cell(figures: list[Figure]) -> str:
+    """Median time and memory as text."""
+    return f"{median_of(figures, 'wall_s') * 1000:6.0f} ms {median_of(figures, 'peak_mb'):4.0f} MB"
+
+
+def median_of(figures: list[Figure], field: str) -> float:
+    """Median of one figure."""
+    return float(statistics.median(getattr(figure, field) for figure in figures))
+
+
+def measure(command: list[str], environment: dict[str, str], project: Path) -> Figure:
+    """Run a command to its end. Raises `CalledProcessError` when it fails."""
+    started = time.monotonic()
+    process = subprocess.Popen(
+        command, cwd=project, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    while process.stdout.read(1 << 20):
+        pass
+    errors = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    wall_s = time.monotonic() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
+    process.stdout.close()
+    process.stderr.close()
+    if process.returncode:
+        raise SystemExit(f"{shlex.join(command)} ended with {process.returncode}:\n{errors.decode(errors='replace')}")
+    return Figure(wall_s, usage.ru_maxrss / 1024)
+
+
+@contextlib.contextmanager
+def scratch(case: Case) -> Iterator[tuple[dict[str, str], Path, Callable[[], None]]]:
+    """A home with a model of ours, a project, and a function that lays the stored session anew."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder, model_server(case.script) as port:
+        home, project = Path(folder, "home"), Path(folder, "project")
+        agent_dir = home / ".pi" / "agent"
+        agent_dir.mkdir(parents=True)
+        project.mkdir()
+        write_configuration(agent_dir, port)
+        sessions = agent_dir / "sessions"
+        prepared = Path(folder, "session.jsonl")
+        if case.messages:
+            write_session(prepared, project, case.messages)
+
+        def reset() -> None:
+            shutil.rmtree(sessions, ignore_errors=True)
+            if case.messages:
+                target = sessions / f"--{str(project).strip('/').replace('/', '-')}--"
+                target.mkdir(parents=True)
+                shutil.copyfile(prepared, target / "2026-01-01T00-00-00-000Z_bench.jsonl")
+
+        environment = {
+            "PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "PI_OFFLINE": "1", "PI_TELEMETRY": "0",
+            "PI_SKIP_VERSION_CHECK": "1",
+        }  # fmt: skip
+        yield environment, project, reset
+
+
+@contextlib.contextmanager
+def model_server(script: str | None) -> Iterator[int]:
+    """Start the model server and give its port; 9 (discard) without a script."""
+    if script is None:
+        yield 9
+        return
+    server = subprocess.Popen(
+        [sys.executable, str(HERE / "model_server.py"), script], stdout=subprocess.PIPE, text=True
+    )
+    assert server.stdout is not None
+    try:
+        yield int(server.stdout.readline())
+    finally:
+        server.terminate()
+        server.wait()
+        server.stdout.close()
+
+
+def write_configuration(agent_dir: Path, port: int) -> None:
+    """A custom provider on the model server, and settings that choose it."""
+    model = {"id": "bench-1", "contextWindow": 200_000_000, "maxTokens": 8192, "reasoning": False}
+    provider = {
+        "baseUrl": f"http://127.0.0.1:{port}", "api": "anthropic-messages", "apiKey": "bench-key", "models": [model],
+    }  # fmt: skip
+    settings = {
+        "defaultProvider": "bench", "defaultModel": "bench-1", "enableInstallTelemetry": False, "cacheWarming": "off",
+        "compaction": {"enabled": False},
+    }  # fmt: skip
+    (agent_dir / "models.json").write_text(json.dumps({"providers": {"bench": provider}}), encoding="utf-8")
+    (agent_dir / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+
+
+def write_session(path: Path, project: Path, messages: int) -> None:
+    """A stored conversation of `messages` alternating messages."""
+    stamp = "2026-01-01T00:00:00.000Z"
+    usage = {"input": 10, "output": 10, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 20,
+             "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}}  # fmt: skip
+    with path.open("w", encoding="utf-8") as file:
+        header = {"type": "session", "version": 3, "id": "bench", "timestamp": stamp, "cwd": str(project)}
+        file.write(json.dumps(header, separators=(",", ":")) + "\n")
+        parent = None
+        for number in range(messages):
+            if number % 2 == 0:
+                content = [{"type": "text", "text": f"Question {number}: what does the function do, and why? " * 2}]
+                message = {"role": "user", "content": content, "timestamp": 1_767_225_600_000 + number}
+            else:
+                content = [{"type": "text", "text": f"Answer {number}: it reads the file and returns its lines. " * 3}]
+                message = {"role": "assistant", "content": content, "api": "anthropic-messages", "provider": "bench",
+                           "model": "bench-1", "usage": usage, "stopReason": "stop",
+                           "timestamp": 1_767_225_600_000 + number}  # fmt: skip
+            entry = {
+                "type": "message",
+                "id": f"{number:08x}",
+                "parentId": parent,
+                "timestamp": stamp,
+                "message": message,
+            }
+            file.write(json.dumps(entry, separators=(",", ":")) + "\n")
+            parent = entry["id"]
 
 
 if __name__ == "__main__":
