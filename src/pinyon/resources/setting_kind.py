@@ -1,0 +1,150 @@
+"""How values of settings are read: each kind turns the JSON value of a file into a typed one or says what is wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from pinyon.ai.model import THINKING_LEVELS, ThinkingLevel
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Kind(Generic[T_co]):
+    """A type of setting. `label` describes its valid values; `read` converts one or raises `ValueError`."""
+
+    __slots__ = ("label", "read")
+
+    def __init__(self, label: str, read: Callable[[Any], T_co]) -> None:
+        self.label = label
+        self.read = read
+
+
+def shown(value: Any) -> str:
+    """The value as an error text quotes it, cut to a readable length."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise ValueError(f"must be a text, not {shown(value)}")
+
+
+def _flag(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise ValueError(f"must be true or false, not {shown(value)}")
+
+
+def is_number(value: Any) -> bool:
+    """Whether `value` is a finite JSON number; booleans are not."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return list(value)
+    raise ValueError(f"must be a list of texts, not {shown(value)}")
+
+
+def _list(value: Any) -> list[Any]:
+    if isinstance(value, list):
+        return list(value)
+    raise ValueError(f"must be a list, not {shown(value)}")
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return dict(value)
+    raise ValueError(f"must be an object, not {shown(value)}")
+
+
+def _levels(value: Any) -> dict[str, ThinkingLevel]:
+    table = _object(value)
+    for key, level in table.items():
+        if level not in THINKING_LEVELS:
+            raise ValueError(f"must map {key!r} to one of {', '.join(THINKING_LEVELS)}, not {shown(level)}")
+    return table
+
+
+def _budgets(value: Any) -> dict[str, int]:
+    table = _object(value)
+    for level, tokens in table.items():
+        if not is_number(tokens) or tokens < 0:
+            raise ValueError(f"must map {level!r} to a number of tokens, not {shown(tokens)}")
+    return {level: int(tokens) for level, tokens in table.items()}
+
+
+def _timeout(value: Any) -> int:
+    if value == "disabled":
+        return 0
+    if is_number(value) and value >= 0:
+        return int(value)
+    raise ValueError(f'must be milliseconds of at least 0 or "disabled", not {shown(value)}')
+
+
+TEXT: Kind[str] = Kind("text", _text)
+FLAG: Kind[bool] = Kind("true, false", _flag)
+TEXTS: Kind[list[str]] = Kind("list of texts", _texts)
+LIST: Kind[list[Any]] = Kind("list", _list)
+OBJECT: Kind[dict[str, Any]] = Kind("object", _object)
+LEVELS: Kind[dict[str, ThinkingLevel]] = Kind("object: provider/id → level", _levels)
+BUDGETS: Kind[dict[str, int]] = Kind("object: level → tokens", _budgets)
+TIMEOUT: Kind[int] = Kind('milliseconds, "disabled"', _timeout)
+
+
+def choice(*values: T) -> Kind[T]:
+    """One of the given JSON values."""
+
+    def read(value: Any) -> T:
+        for candidate in values:
+            if type(value) is type(candidate) and value == candidate:
+                return candidate
+        raise ValueError(f"must be one of {label}, not {shown(value)}")
+
+    label = ", ".join(str(value).lower() if isinstance(value, bool) else str(value) for value in values)
+    return Kind(label, read)
+
+
+def whole(minimum: int = 0, maximum: int | None = None, *, unit: str = "number") -> Kind[int]:
+    """A number of at least `minimum` (and at most `maximum`); fractions are cut off."""
+    label = f"{unit} ≥ {minimum}" if maximum is None else f"{unit} {minimum}–{maximum}"
+
+    def read(value: Any) -> int:
+        if not is_number(value) or value < minimum or (maximum is not None and value > maximum):
+            raise ValueError(f"must be a {label}, not {shown(value)}")
+        return int(value)
+
+    return Kind(label, read)
+
+
+def strict_whole(minimum: int = 0) -> Kind[int]:
+    """An integer of at least `minimum`; a fraction is refused."""
+    label = f"integer ≥ {minimum}"
+
+    def read(value: Any) -> int:
+        if not is_number(value) or value < minimum or value != int(value):
+            raise ValueError(f"must be an {label}, not {shown(value)}")
+        return int(value)
+
+    return Kind(label, read)
+
+
+def either(first: Kind[Any], second: Kind[Any]) -> Kind[Any]:
+    """What one of two kinds accepts, the first one first."""
+
+    def read(value: Any) -> Any:
+        try:
+            return first.read(value)
+        except ValueError:
+            pass
+        try:
+            return second.read(value)
+        except ValueError:
+            raise ValueError(f"must be {first.label} or {second.label}, not {shown(value)}") from None
+
+    return Kind(f"{first.label}, {second.label}", read)

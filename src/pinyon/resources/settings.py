@@ -1,0 +1,287 @@
+"""The user's and the project's settings as one view: read from `settings.json`, merged, typed.
+
+A file that cannot be read counts as empty, is told about once (`drain_errors`) and is never overwritten. Values of a
+wrong type fall back to their default, also told once; only settings marked strict raise when they are used. Unknown
+keys are kept. The project's file counts only in a trusted project.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from pinyon._util import config as _config
+from pinyon._util import json as _json
+from pinyon.ai.model import ThinkingLevel
+from pinyon.ai.option import Transport
+from pinyon.resources import setting as _setting
+from pinyon.resources.diagnostic import ResourceDiagnostic
+from pinyon.resources.setting import CacheWarming, ProjectTrustDefault, QueueMode, Setting
+from pinyon.resources.setting_kind import OBJECT
+from pinyon.resources.settings_layers import SettingsError, SettingsLayers, SettingsProblem
+from pinyon.resources.settings_merge import Settings, edit_tool_names, merge_settings
+from pinyon.resources.settings_storage import (
+    FileSettingsStorage,
+    MemorySettingsStorage,
+    SettingsScope,
+    SettingsStorage,
+)
+
+__all__ = [
+    "DEFAULT_TOOL_NAMES",
+    "CompactionSettings",
+    "ProviderRetrySettings",
+    "RetrySettings",
+    "SettingsError",
+    "SettingsManager",
+    "SettingsProblem",
+]
+
+T = TypeVar("T")
+
+DEFAULT_TOOL_NAMES: tuple[str, ...] = ("read", "bash", "edit", "write")
+"""Tools of a new session where nothing else is asked for."""
+
+
+class RetrySettings(msgspec.Struct, frozen=True):
+    """How failed answers are asked for again; delays in milliseconds."""
+
+    enabled: bool
+    max_retries: int
+    base_delay_ms: int
+    max_agent_delay_ms: int
+
+
+class ProviderRetrySettings(msgspec.Struct, frozen=True):
+    """How one HTTP request is repeated; times in milliseconds, `timeout_ms` 0 means no limit."""
+
+    timeout_ms: int
+    max_retries: int
+    max_retry_delay_ms: int
+
+
+class CompactionSettings(msgspec.Struct, frozen=True):
+    """When and how far history is summarised, in tokens."""
+
+    enabled: bool
+    reserve_tokens: int
+    keep_recent_tokens: int
+
+
+class SettingsManager:
+    """Typed access to the settings of one working directory. Build it with `create`, `in_memory` or `from_storage`."""
+
+    def __init__(self, layers: SettingsLayers) -> None:
+        self._layers = layers
+
+    @classmethod
+    def create(
+        cls, cwd: str | Path, agent_dir: str | Path | None = None, project_trusted: bool | None = None
+    ) -> SettingsManager:
+        """Settings of `cwd` with the user's from `agent_dir` (default: the agent folder).
+
+        `project_trusted` None follows the saved decision and `defaultProjectTrust`, never a question: an undecided
+        project that brings resources of its own is not trusted.
+        """
+        folder = _config.agent_dir() if agent_dir is None else _config.expand_home(str(agent_dir))
+        manager = cls(SettingsLayers(FileSettingsStorage(Path(cwd), folder), project_trusted=bool(project_trusted)))
+        if project_trusted is None:
+            from pinyon.resources.trust import decide_project_trust
+
+            decision = decide_project_trust(cwd, folder, default=manager.get_default_project_trust())
+            manager.set_project_trusted(decision.trusted)
+            if decision.problem:
+                manager._layers.add_problem(SettingsProblem("global", decision.problem))
+        return manager
+
+    @classmethod
+    def in_memory(cls, settings: Settings | None = None) -> SettingsManager:
+        """Settings that touch no file; `settings` count as the user's."""
+        text = _json.encode(settings or {}).decode()
+        return cls.from_storage(MemorySettingsStorage({"global": text}))
+
+    @classmethod
+    def from_storage(cls, storage: SettingsStorage, *, project_trusted: bool = True) -> SettingsManager:
+        """Settings from another place than the two files."""
+        return cls(SettingsLayers(storage, project_trusted=project_trusted))
+
+    @property
+    def is_project_trusted(self) -> bool:
+        """Whether the project's own settings count."""
+        return self._layers.project_trusted
+
+    def set_project_trusted(self, trusted: bool) -> None:
+        """Let the project's settings count, or not."""
+        self._layers.project_trusted = trusted
+        self._layers.merge()
+
+    def get_settings(self) -> Settings:
+        """A copy of the merged settings, with unknown keys."""
+        return copy.deepcopy(self._layers.merged)
+
+    def get_global_settings(self) -> Settings:
+        """A copy of the user's settings."""
+        return copy.deepcopy(self._layers.visible("global"))
+
+    def get_project_settings(self) -> Settings:
+        """A copy of the project's settings; empty while the project is not trusted."""
+        return copy.deepcopy(self._layers.visible("project"))
+
+    def is_readable(self, scope: SettingsScope) -> bool:
+        """Whether the scope's file could be read; one that could not must not be written."""
+        return self._layers.is_readable(scope)
+
+    def apply_overrides(self, overrides: Settings) -> None:
+        """Lay settings over both files, until `reload`."""
+        self._layers.overrides = merge_settings(self._layers.overrides, copy.deepcopy(overrides))
+        self._layers.merge()
+
+    async def reload(self) -> None:
+        """Read both files again and drop the overrides; a file that cannot be read keeps its previous values."""
+        self._layers.load()
+
+    def drain_errors(self) -> list[SettingsProblem]:
+        """The problems found since the last call: unreadable files, and values that are not usable."""
+        return self._layers.drain_problems()
+
+    @property
+    def diagnostics(self) -> list[ResourceDiagnostic]:
+        """Everything that is wrong with files and values now, as warnings."""
+        return [
+            ResourceDiagnostic("warning", problem.message, None if problem.path is None else str(problem.path))
+            for problem in self._layers.problems()
+        ]
+
+    def get(self, setting: Setting[T]) -> T:
+        """The value of a setting: merged, typed, its default where it is absent, null or unusable.
+
+        Raises `SettingsError` for an unusable value of a strict setting.
+        """
+        return self._layers.get(setting)
+
+    def get_default_provider(self) -> str | None:
+        """Provider of new sessions."""
+        return self.get(_setting.DEFAULT_PROVIDER) or None
+
+    def get_default_model(self) -> str | None:
+        """Model id of new sessions."""
+        return self.get(_setting.DEFAULT_MODEL) or None
+
+    def get_default_thinking_level(self) -> ThinkingLevel | None:
+        """Thinking level of new sessions; None where the user set none."""
+        return self.get(_setting.DEFAULT_THINKING_LEVEL)
+
+    def get_model_thinking_level(self, provider: str, model_id: str) -> ThinkingLevel | None:
+        """Thinking level that the user set for one model."""
+        return self.get(_setting.MODEL_THINKING_LEVELS).get(f"{provider}/{model_id}")
+
+    def get_thinking_budgets(self) -> dict[str, int]:
+        """Tokens to think per level."""
+        return self.get(_setting.THINKING_BUDGETS)
+
+    def get_enabled_models(self) -> list[str] | None:
+        """Patterns of the models to offer; None for all."""
+        return self.get(_setting.ENABLED_MODELS)
+
+    def get_transport(self) -> Transport:
+        """How answers are streamed."""
+        return self.get(_setting.TRANSPORT)
+
+    def get_steering_mode(self) -> QueueMode:
+        """How many steering messages a turn takes."""
+        return self.get(_setting.STEERING_MODE)
+
+    def get_follow_up_mode(self) -> QueueMode:
+        """How many follow-ups a turn takes."""
+        return self.get(_setting.FOLLOW_UP_MODE)
+
+    def get_cache_warming(self) -> CacheWarming:
+        """When the prompt cache is kept alive."""
+        return self.get(_setting.CACHE_WARMING)
+
+    def get_default_project_trust(self) -> ProjectTrustDefault:
+        """Whether undecided projects are trusted."""
+        return self.get(_setting.DEFAULT_PROJECT_TRUST)
+
+    def get_default_tools(self) -> list[str]:
+        """Tool names of new sessions, `+x` and `-x` carried out; an empty list means no built-in tools."""
+        entries = self.get(_setting.DEFAULT_TOOLS)
+        defaults = list(DEFAULT_TOOL_NAMES)
+        return defaults if entries is None else edit_tool_names(defaults, entries)
+
+    def get_session_dir(self) -> Path | None:
+        """Folder for sessions with `~` expanded; the project's value counts even before trust. None if unset."""
+        text = self.get(_setting.SESSION_DIR)
+        return _config.expand_home(text) if text else None
+
+    def get_shell_path(self) -> str | None:
+        """Shell for commands, `~` expanded."""
+        text = self.get(_setting.SHELL_PATH)
+        return os.fspath(_config.expand_home(text)) if text else None
+
+    def get_shell_command_prefix(self) -> str | None:
+        """Line to put before every command."""
+        return self.get(_setting.SHELL_COMMAND_PREFIX) or None
+
+    def get_image_auto_resize(self) -> bool:
+        """Whether images are shrunk to what the model takes."""
+        return self.get(_setting.IMAGES_AUTO_RESIZE)
+
+    def get_block_images(self) -> bool:
+        """Whether images never go to a model."""
+        return self.get(_setting.IMAGES_BLOCK_IMAGES)
+
+    def get_http_proxy(self) -> str | None:
+        """Proxy for HTTP and HTTPS."""
+        return self.get(_setting.HTTP_PROXY) or None
+
+    def get_http_idle_timeout_ms(self) -> int:
+        """Longest silence of a model server in milliseconds; 0 means no limit. Raises `SettingsError`."""
+        return self.get(_setting.HTTP_IDLE_TIMEOUT_MS)
+
+    def get_websocket_connect_timeout_ms(self) -> int:
+        """Longest wait for a WebSocket connection in milliseconds; 0 means no limit. Raises `SettingsError`."""
+        return self.get(_setting.WEBSOCKET_CONNECT_TIMEOUT_MS)
+
+    def get_retry_settings(self) -> RetrySettings:
+        """How failed answers are asked for again."""
+        return RetrySettings(
+            enabled=self.get(_setting.RETRY_ENABLED),
+            max_retries=self.get(_setting.RETRY_MAX_RETRIES),
+            base_delay_ms=self.get(_setting.RETRY_BASE_DELAY_MS),
+            max_agent_delay_ms=self.get(_setting.RETRY_MAX_AGENT_DELAY_MS),
+        )
+
+    def get_provider_retry_settings(self) -> ProviderRetrySettings:
+        """How one HTTP request is repeated. Raises `SettingsError` for a bad idle timeout."""
+        timeout_ms = self.get(_setting.RETRY_PROVIDER_TIMEOUT_MS)
+        return ProviderRetrySettings(
+            timeout_ms=self.get_http_idle_timeout_ms() if timeout_ms is None else timeout_ms,
+            max_retries=self.get(_setting.RETRY_PROVIDER_MAX_RETRIES),
+            max_retry_delay_ms=self.get(_setting.RETRY_PROVIDER_MAX_RETRY_DELAY_MS),
+        )
+
+    def get_compaction_settings(self, provider: str | None = None, model_id: str | None = None) -> CompactionSettings:
+        """When history is summarised, for one model if given: its override, else the plain value, else the default.
+
+        Raises `SettingsError` for a value that is not an integer of at least 0.
+        """
+        override: Settings = {}
+        path = (*_setting.COMPACTION_MODEL_OVERRIDES.path, f"{provider}/{model_id}")
+        if provider is not None and model_id is not None:
+            found = self.get(_setting.COMPACTION_MODEL_OVERRIDES).get(path[-1])
+            override = self._layers.read_nested(OBJECT, found, path) or {}
+        return CompactionSettings(
+            enabled=self.get(_setting.COMPACTION_ENABLED),
+            reserve_tokens=self._overridden(_setting.COMPACTION_RESERVE_TOKENS, override, path),
+            keep_recent_tokens=self._overridden(_setting.COMPACTION_KEEP_RECENT_TOKENS, override, path),
+        )
+
+    def _overridden(self, setting: Setting[int], override: Settings, path: tuple[str, ...]) -> int:
+        name = setting.path[-1]
+        tokens = self._layers.read_nested(setting.kind, override.get(name), (*path, name))
+        return self.get(setting) if tokens is None else tokens

@@ -1,0 +1,116 @@
+"""Where settings stand: the user's and the project's file, or two texts in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, Protocol
+
+from pinyon._util.config import CONFIG_DIR_NAME
+
+SettingsScope = Literal["global", "project"]
+"""Whose settings: the user's (`<agent folder>/settings.json`) or the project's (`<cwd>/.pi/settings.json`)."""
+
+SettingsUpdate = Callable[[str | None], str | None]
+"""Gets the current text, None without a file; returns the new text, or None to leave it as it is.
+
+May be called more than once for one update.
+"""
+
+
+class SettingsStorage(Protocol):
+    """The two texts that settings are read from and written to."""
+
+    def path(self, scope: SettingsScope) -> Path | None:
+        """The file of a scope, None where there is none."""
+        ...
+
+    def read(self, scope: SettingsScope) -> str | None:
+        """The text of a scope, None where it does not exist; raises `OSError` or `UnicodeDecodeError`."""
+        ...
+
+    def with_lock(self, scope: SettingsScope, update: SettingsUpdate) -> None:
+        """Read, change and write the text of a scope while no other program does."""
+        ...
+
+
+class FileSettingsStorage:
+    """Settings in the two files that pi uses, under its lock. Files and folders appear with the first write."""
+
+    def __init__(self, cwd: Path, agent_dir: Path | None) -> None:
+        self._paths: dict[SettingsScope, Path | None] = {
+            "global": None if agent_dir is None else agent_dir / "settings.json",
+            "project": cwd / CONFIG_DIR_NAME / "settings.json",
+        }
+
+    def path(self, scope: SettingsScope) -> Path | None:
+        """The file of a scope; None for the global one without an agent folder."""
+        return self._paths[scope]
+
+    def read(self, scope: SettingsScope) -> str | None:
+        """The text of a file without its byte order mark; waits for a program that is writing it."""
+        path = self._paths[scope]
+        if path is None:
+            return None
+        text = _read_text(path)
+        if text is None or not os.path.isdir(f"{os.path.realpath(path)}.lock"):  # noqa: PTH112 - hot start-up path
+            return text
+        return _read_under_lock(path)
+
+    def with_lock(self, scope: SettingsScope, update: SettingsUpdate) -> None:
+        """Change a file by replacing it as a whole; raises `ConfigError` when it stays locked or has no home."""
+        from pinyon._util.atomic import replace_file
+        from pinyon._util.lock import hold_lock
+        from pinyon.errors import ConfigError
+
+        path = self._paths[scope]
+        if path is None:
+            raise ConfigError("there is no agent folder to keep settings in: set HOME or PI_CODING_AGENT_DIR")
+        if not path.exists() and update(None) is None:
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with hold_lock(path) as lock:
+            text = update(_read_text(path))
+            if text is not None:
+                replace_file(path, text.encode(), before_publish=lock.ensure_held)
+
+
+class MemorySettingsStorage:
+    """Settings in memory, for tests and for programs that bring their own."""
+
+    def __init__(self, texts: dict[SettingsScope, str] | None = None) -> None:
+        self.texts: dict[SettingsScope, str] = dict(texts or {})
+
+    def path(self, scope: SettingsScope) -> Path | None:
+        """Memory has no files."""
+        del scope
+        return None
+
+    def read(self, scope: SettingsScope) -> str | None:
+        """The text of a scope."""
+        return self.texts.get(scope)
+
+    def with_lock(self, scope: SettingsScope, update: SettingsUpdate) -> None:
+        """Change a text."""
+        text = update(self.texts.get(scope))
+        if text is not None:
+            self.texts[scope] = text
+
+
+def _read_text(path: Path) -> str | None:
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return data.decode("utf-8-sig")
+
+
+def _read_under_lock(path: Path) -> str | None:
+    from pinyon._util.lock import LockError, hold_lock
+
+    try:
+        with hold_lock(path):
+            return _read_text(path)
+    except LockError:
+        return _read_text(path)  # reading needs no permission to write, and a lock may be left over
