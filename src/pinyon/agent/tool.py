@@ -128,7 +128,7 @@ class DefinitionExecute(Protocol):
         ...
 
 
-class ToolDeclaration(msgspec.Struct, kw_only=True):
+class ToolDeclaration(msgspec.Struct, kw_only=True, dict=True):
     """What `AgentTool` and `ToolDefinition` share: the name, the words for the model, and how calls are treated.
 
     `parameters` is a JSON Schema of an object; it passes a JSON round trip, so later changes to the given object have
