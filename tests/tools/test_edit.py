@@ -157,6 +157,9 @@ def test_a_directory_is_refused(tmp_path: Path) -> None:
         ("가나다 “x”\n", '나다 "x"', "y", "가y\n"),
         ("no newline ‘x’", "'x'", "y", "no newline y"),
         ("line \ufeff\nnext\n", "line\nnext", "x", "x\n"),
+        ("say “hi” there\n", 'say "hi" ', "told ", "told there\n"),
+        ("say “hi”  \nnext\n", 'say "hi" ', "x", "x \nnext\n"),
+        ("say “hi”\nnext\n", 'say "hi"  ', "x", "x\nnext\n"),
         ("“a”\r\n“b”  \r\n“c”\r\n", '"a"\n"b"', "1\n2", "1\r\n2  \r\n“c”\r\n"),
     ],
 )

@@ -100,14 +100,24 @@ class MatchText:
     def _line_starts(self) -> list[int]:
         return list(accumulate((len(line) + 1 for line in self._lines), initial=0))
 
-    def locate_tolerantly(self, part: str) -> tuple[int, int] | None:
-        """The characters of the text whose tolerant form is `part`; None where that is not whole characters."""
+    def locate_tolerantly(self, wanted: str) -> tuple[int, int] | None:
+        """The characters of the text that differ from `wanted` at most in its tolerant form.
+
+        None where there are no such characters, or only parts of some. Blanks at the end of `wanted`, which its
+        tolerant form lacks, take as many blanks of the text with them.
+        """
+        part = tolerant_form(wanted)
         at = self.tolerant.find(part)
         if at < 0 or not part:
             return None
         start = self._source_offset(at, begins_span=True)
         end = self._source_offset(at + len(part), begins_span=False)
-        return None if start is None or end is None else (start, end)
+        if start is None or end is None:
+            return None
+        last = end + len(wanted) - len(wanted.rstrip(TRAILING_BLANKS))
+        while end < min(last, len(self.text)) and self.text[end] in TRAILING_BLANKS:
+            end += 1
+        return start, end
 
     def _source_offset(self, offset: int, *, begins_span: bool) -> int | None:
         number = self.tolerant.count("\n", 0, offset)
@@ -181,7 +191,7 @@ def _locate(source: MatchText, edit: Edit, index: int, name: str, path: str) -> 
     if not old_text:
         raise EditError(f"{name} is empty for {path!r}. Give the text to replace, or use write for a new file.")
     at = source.text.find(old_text)
-    span = (at, at + len(old_text)) if at >= 0 else source.locate_tolerantly(tolerant_form(old_text))
+    span = (at, at + len(old_text)) if at >= 0 else source.locate_tolerantly(old_text)
     if span is None:
         raise EditError(_not_found(source, old_text, name, path))
     _require_unique(source, old_text, name, path)
