@@ -99,6 +99,7 @@ def test_replacement_text_is_literal() -> None:
         ("   x\n", [("   ", "y")], ["blanks"]),
         ("a\n \t\nb\n", [(" \t", "y")], ["blanks"]),
         ("ﬁx\n", [("f", "y")], ["not found"]),
+        ("ﬁx\n", [("ix", "y")], ["not found"]),
         ("one\n", [], ["at least one"]),
     ],
 )
@@ -165,6 +166,12 @@ def test_a_directory_is_refused(tmp_path: Path) -> None:
 )
 def test_typography_only_locates_and_is_never_rewritten(content: str, old: str, new: str, expected: str) -> None:
     assert plan(content, (old, new)).data.decode() == expected
+
+
+def test_a_very_long_line_is_searched_tolerantly_too() -> None:
+    line = "漢字" * 15_000
+    done = plan(f"{line} say “hi” {line}\n", (' say "hi" ', " x "))
+    assert done.data.decode() == f"{line} x {line}\n"
 
 
 def test_exact_and_tolerant_edits_go_together() -> None:
@@ -315,6 +322,7 @@ def encoded(text: str, codec: str) -> bytes:
     st.sampled_from(["exact", "typography"]),
 )
 @example(["a", "\r"], ["\n", "b"], ["\n"], "utf-8", "exact")
+@example([], ["\U0001f600"], [], "utf-16-le", "exact")
 def test_bytes_outside_of_the_span_never_change(
     before: list[str], after: list[str], new: list[str], codec: str, style: str
 ) -> None:

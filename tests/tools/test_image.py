@@ -90,6 +90,9 @@ def opened(data: bytes | str) -> Image.Image:
         (b"<!DOCTYPE html>", None),
         (b"BM is how this sentence begins, and it goes on for a while", None),
         (b"BM", None),
+        (b"BM" + struct.pack("<IHHI", 10, 0, 0, 26) + bytes(20), None),
+        (b"BM" + struct.pack("<IHHI", 99, 0, 0, 26) + struct.pack("<I", 20) + bytes(20), None),
+        (b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", bytes(13)), "image/png"),
         (b"", None),
     ],
 )
@@ -227,6 +230,15 @@ def test_a_bad_orientation_counts_as_upright() -> None:
     exif = Image.Exif()
     exif[0x0112] = 99
     result = resize_image(flat(2400, 1200, "JPEG", exif=exif), "image/jpeg")
+    assert result is not None
+    assert (result.width, result.height) == (2000, 1000)
+
+
+def test_damaged_orientation_data_counts_as_upright() -> None:
+    data = flat(2400, 1200, "JPEG")
+    segment = b"Exif\0\0II*\0\xff\xff\xff\xff" + bytes(8)
+    data = data[:2] + b"\xff\xe1" + struct.pack(">H", len(segment) + 2) + segment + data[2:]
+    result = resize_image(data, "image/jpeg")
     assert result is not None
     assert (result.width, result.height) == (2000, 1000)
 

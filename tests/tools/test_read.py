@@ -28,7 +28,7 @@ from pinyon.tools import file_stream
 from pinyon.tools.file_stream import read_blocks
 from pinyon.tools.operations.local import LocalReadOperations
 from pinyon.tools.operations.protocol import ReadOperations
-from pinyon.tools.read import ReadRequest, read_file, requested_lines
+from pinyon.tools.read import MAX_IMAGE_FILE_BYTES, ReadRequest, read_file, requested_lines
 
 CHINESE = "第一行：你好，世界。\n第二行：这是一个测试文件。\n"
 
@@ -398,6 +398,12 @@ def test_an_image_that_does_not_decode_is_a_short_text(file: Path, data: bytes) 
     assert "image/" in text
     assert "omitted" in text
     assert len(text) < 300
+
+
+def test_an_image_file_of_absurd_size_is_not_loaded(file: Path) -> None:
+    file.write_bytes(image_bytes(5, 5, "JPEG"))
+    os.truncate(file, MAX_IMAGE_FILE_BYTES + 1)
+    assert "64.0MB" in text_of(read(file))
 
 
 def test_html_in_a_png_name_is_text(tmp_path: Path) -> None:

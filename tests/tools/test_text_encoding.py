@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinyon.tools.binary_kind import binary_kind
-from pinyon.tools.text_encoding import StreamDecoder, TextEncoding, detect_encoding
+from pinyon.tools.text_encoding import StreamDecoder, TextEncoding, decode_losslessly, detect_encoding
 
 CHINESE = "第一行：你好，世界。\n第二行：这是一个测试文件。\n"
 TRADITIONAL = "這是一個測試。我們在這裡學習，他說他會來。\n"
@@ -43,6 +43,11 @@ def test_a_byte_order_mark_decides(mark: bytes, codec: str) -> None:
     assert (encoding.codec, encoding.mark, encoding.guessed) == (codec, mark, False)
     assert encoding.decode(data) == text
     assert mark + encoding.encode(text) == data
+
+
+@pytest.mark.parametrize("text", ["\U0001f600", "ab\U0001f600", "", "x"])
+def test_a_short_marked_text_is_recognised(text: str) -> None:
+    assert codec_of(codecs.BOM_UTF16_LE + text.encode("utf-16-le")) == "utf-16-le"
 
 
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
@@ -131,6 +136,23 @@ def test_whatever_is_taken_for_utf8_text_survives_unchanged(data: bytes) -> None
     encoding = detect_encoding(data, complete=True)
     if encoding is not None and encoding.is_utf8:
         assert encoding.mark + encoding.encode(encoding.decode(data)) == data
+
+
+@given(
+    st.binary(max_size=200),
+    st.sampled_from([b"", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE]),
+    st.sampled_from(["", CHINESE, JAPANESE, RUSSIAN]),
+    st.sampled_from(["gb18030", "shift_jis", "koi8_r", "utf-16-le"]),
+)
+def test_a_whole_file_survives_decoding_and_encoding(data: bytes, mark: bytes, text: str, codec: str) -> None:
+    data = mark + text.encode(codec, "ignore") + data
+    decoded = decode_losslessly(data)
+    assert decoded.encoding.mark + decoded.encoding.encode(decoded.text) == data
+
+
+def test_a_mark_before_half_a_character_is_not_believed() -> None:
+    data = codecs.BOM_UTF16_LE + "hello".encode("utf-16-le") + b"x"
+    assert decode_losslessly(data).encoding.codec == "utf-8"
 
 
 @given(st.text(max_size=60), st.integers(1, 7), st.sampled_from(["utf-8", "utf-16-le", "utf-32-be"]))

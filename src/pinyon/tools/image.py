@@ -9,6 +9,7 @@ import base64
 import io
 import math
 import struct
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,6 @@ _DECODER_FAILURES = (
     ArithmeticError,
     MemoryError,
     struct.error,
-    Warning,
 )
 
 
@@ -301,7 +301,9 @@ def _opened(data: bytes, mime_type: str) -> Image | None:
 
 
 def _open_as(file: io.BytesIO, mime_type: str) -> Image:
-    # the decoder classes check no pixel count, so a bomb is refused by our own limit and without a warning
+    # What a decoder warns of, such as damaged metadata, is no news for a user and must not disturb a screen. Its class
+    # itself checks no pixel count, so a bomb is refused by our own limit and without a warning.
+    warnings.filterwarnings("ignore", module=r"PIL\.")
     decoder = _DECODERS.get(mime_type)
     if decoder is None:
         raise ValueError(f"no decoder for {mime_type!r}")

@@ -92,24 +92,22 @@ def _marked_encoding(sample: bytes) -> TextEncoding | None:
             continue
         if codec == "utf-8":
             return TextEncoding(codec, label, mark)
-        body = sample[len(mark) : SAMPLE_BYTES]
-        body = body[: len(body) & ~3]
-        if _looks_like_text(body.decode(codec, "replace")):
+        if _looks_like_text(sample[len(mark) : SAMPLE_BYTES], codec):
             return TextEncoding(codec, label, mark)
     return None
 
 
-def _looks_like_text(text: str) -> bool:
+def _looks_like_text(data: bytes, codec: str) -> bool:
+    text = codecs.getincrementaldecoder(codec)("replace").decode(data)  # a cut last character does not count
     odd = sum(char < " " and char not in "\t\n\r\f" for char in text) + text.count("\ufffd")
     return odd * 20 <= len(text)
 
 
 def _unmarked_utf16(head: bytes) -> TextEncoding | None:
-    head = head[: len(head) & ~1]
     even, odd = head[0::2], head[1::2]
     for codec, label, zeros, letters in (("utf-16-le", "UTF-16LE", odd, even), ("utf-16-be", "UTF-16BE", even, odd)):
         mostly_zero = zeros.count(0) * 10 >= len(zeros) * 7
-        if len(head) >= 4 and mostly_zero and not letters.count(0) and _looks_like_text(head.decode(codec, "replace")):
+        if len(head) >= 4 and mostly_zero and not letters.count(0) and _looks_like_text(head, codec):
             return TextEncoding(codec, label, guessed=True)
     return None
 
