@@ -103,6 +103,11 @@ class Model(msgspec.Struct, rename="camel", kw_only=True):
         return f"{self.provider}/{self.id}"
 
 
+def parse_level(text: str) -> ThinkingLevel | None:
+    """The level that `text` names in any case, None where it names none."""
+    return next((level for level in THINKING_LEVELS if level == text.lower()), None)
+
+
 def supported_levels(model: Model) -> list[ThinkingLevel]:
     """The thinking levels that the model offers, lowest first; `["off"]` for one that does not reason."""
     if not model.reasoning:
