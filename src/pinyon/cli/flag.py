@@ -1,0 +1,184 @@
+"""The table of all flags and sub-commands: what the parser accepts and what help and documentation show.
+
+This file and its neighbours `args` and `help` are all that `--version` and `--help` load, so they import nothing.
+"""
+
+from __future__ import annotations
+
+MODES = ("text", "json", "rpc")
+LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
+TUI_MODES = ("fullscreen", "regular")
+
+
+class Flag:
+    """One flag. `kind` names how it is parsed (see `args`), `attribute` where its value goes.
+
+    `value` is what help shows for the value, `choices` what it may be. With `needs_value` a missing value or, for
+    `choice` and `word`, one that starts with a dash is refused at once. `planned` marks what this version cannot do
+    yet: it is parsed and then refused, never passed over in silence.
+    """
+
+    __slots__ = (
+        "attribute",
+        "choices",
+        "constant",
+        "group",
+        "help",
+        "kind",
+        "names",
+        "needs_value",
+        "planned",
+        "value",
+    )
+
+    def __init__(
+        self,
+        names: str,
+        kind: str,
+        text: str,
+        *,
+        attribute: str = "",
+        value: str = "",
+        choices: tuple[str, ...] = (),
+        constant: bool = True,
+        needs_value: bool = False,
+        planned: bool = False,
+    ) -> None:
+        self.names = names.split()
+        self.kind = kind
+        self.help = text
+        self.attribute = attribute or self.names[0].lstrip("-").replace("-", "_")
+        self.value = value
+        self.choices = choices
+        self.constant = constant
+        self.needs_value = needs_value
+        self.planned = planned
+
+
+class Command:
+    """A sub-command, recognised as the very first argument only."""
+
+    __slots__ = ("help", "name", "planned")
+
+    def __init__(self, name: str, text: str, *, planned: bool = False) -> None:
+        self.name = name
+        self.help = text
+        self.planned = planned
+
+
+GROUPS: dict[str, tuple[Flag, ...]] = {
+    "Output": (
+        Flag("--print -p", "message", "answer and exit; the next argument is the prompt", value="[message]"),
+        Flag(
+            "--mode",
+            "choice",
+            "output: the answer's text (default), or one JSON event a line",
+            value="text|json",
+            choices=MODES,
+            needs_value=True,
+        ),
+        Flag("--verbose", "switch", "say more at the start"),
+        Flag("--help -h", "switch", "show this text"),
+        Flag("--version -v", "switch", "show the version"),
+    ),
+    "Model": (
+        Flag("--model", "text", "model: id, provider/id or a part of it, with :level for thinking", value="pattern"),
+        Flag("--provider", "text", "provider in which --model is looked up", value="name"),
+        Flag("--api-key", "text", "key for the provider of the chosen model, for this run only", value="key"),
+        Flag("--thinking", "level", "thinking level", value="off|minimal|low|medium|high|xhigh|max", choices=LEVELS),
+        Flag(
+            "--list-models", "search", "list the models that can be used, those that match if given", value="[search]"
+        ),
+        Flag("--models", "list", "models to cycle through, comma-separated", value="patterns", planned=True),
+    ),
+    "Session": (
+        Flag("--continue -c", "switch", "go on with the newest session of this folder", attribute="continue_session"),
+        Flag("--session", "text", "open a session by file or by the beginning of its id", value="path|id"),
+        Flag("--session-id", "text", "open the session of this exact id, or create it", value="id"),
+        Flag("--session-dir", "text", "folder in which sessions are stored and looked up", value="folder"),
+        Flag("--no-session", "switch", "keep the conversation in memory only"),
+        Flag("--name -n", "text", "name of the session", value="text", needs_value=True),
+        Flag("--resume -r", "switch", "choose a session from a list", planned=True),
+        Flag("--fork", "text", "copy a session into a new one and go on there", value="path|id", planned=True),
+        Flag("--export", "text", "write a session as HTML; the output file may follow", value="file", planned=True),
+    ),
+    "Tools": (
+        Flag(
+            "--tools -t",
+            "tools",
+            "tools to enable: names and * patterns, or +name,-name to change the defaults",
+            value="list",
+        ),
+        Flag("--exclude-tools -xt", "list", "tools to leave out, whatever else enables them", value="list"),
+        Flag("--no-builtin-tools -nbt", "switch", "leave out the built-in tools"),
+        Flag("--no-tools -nt", "switch", "enable no tools"),
+    ),
+    "Prompt and project": (
+        Flag("--system-prompt", "text", "system prompt instead of the built-in one", value="text|file"),
+        Flag("--append-system-prompt", "repeat", "add to the system prompt; may be repeated", value="text|file"),
+        Flag("--no-context-files -nc", "switch", "do not read AGENTS.md and CLAUDE.md"),
+        Flag("--approve -a", "switch", "trust this project's own files for this run", attribute="project_trust"),
+        Flag(
+            "--no-approve -na",
+            "switch",
+            "ignore this project's own files for this run",
+            attribute="project_trust",
+            constant=False,
+        ),
+        Flag("--offline", "switch", "use no network at the start"),
+    ),
+    "Extensions and resources": (
+        Flag(
+            "--extension -e",
+            "repeat",
+            "load an extension for this run",
+            attribute="extensions",
+            value="source",
+            planned=True,
+        ),
+        Flag("--no-extensions -ne", "switch", "load no extensions but those of -e"),
+        Flag("--no-mcp", "switch", "start no MCP servers"),
+        Flag("--skill", "repeat", "add a skill", attribute="skills", value="path", planned=True),
+        Flag("--no-skills -ns", "switch", "look for no skills"),
+        Flag(
+            "--prompt-template",
+            "repeat",
+            "add a prompt template",
+            attribute="prompt_templates",
+            value="path",
+            planned=True,
+        ),
+        Flag("--no-prompt-templates -np", "switch", "look for no prompt templates"),
+        Flag("--theme", "repeat", "add a theme", attribute="themes", value="path"),
+        Flag("--no-themes", "switch", "look for no themes"),
+        Flag("--use-theme", "word", "theme of the interactive mode", value="name", needs_value=True),
+        Flag(
+            "--tui-mode",
+            "choice",
+            "how the interactive mode draws",
+            value="fullscreen|regular",
+            choices=TUI_MODES,
+            needs_value=True,
+        ),
+    ),
+}
+"""The flags by topic, in the order of the help text."""
+
+FLAGS: dict[str, Flag] = {name: flag for group in GROUPS.values() for flag in group for name in flag.names}
+"""The flags by each of their names."""
+
+COMMANDS: dict[str, Command] = {
+    command.name: command
+    for command in (
+        Command("demo", "watch a scripted model work with the real tools; needs no key and no network"),
+        Command("auth", "sign in and out, print and check credentials", planned=True),
+        Command("install", "install a package", planned=True),
+        Command("remove", "remove a package", planned=True),
+        Command("uninstall", "remove a package", planned=True),
+        Command("update", "update packages", planned=True),
+        Command("list", "list packages", planned=True),
+        Command("config", "choose the resources to load", planned=True),
+        Command("mcp", "manage MCP servers", planned=True),
+    )
+}
+"""The sub-commands by name."""
