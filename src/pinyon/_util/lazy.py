@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
-from typing import Any
+
+TYPE_CHECKING = False  # the constant of `typing`, without the price of importing it
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
 
 def lazy_exports(
@@ -22,7 +24,8 @@ def lazy_exports(
         home = homes.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(home), name)
+        __import__(home)
+        value = getattr(sys.modules[home], name)
         setattr(sys.modules[package], name, value)
         return value
 
