@@ -1,0 +1,74 @@
+"""`--list-models`: a table of what can be used, or what to do when nothing can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pinyon._util.terminal import strip_terminal_control
+from pinyon.ai.model import Model, supported_levels
+
+HEADINGS = ("provider", "model", "context", "max-out", "thinking", "images")
+
+NOTHING_USABLE = """\
+No model can be used yet. Any of these makes one usable:
+  - set an API key:        export ANTHROPIC_API_KEY=...   (OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY, ...)
+  - describe a server:     ~/.pi/agent/models.json   (any OpenAI- or Anthropic-compatible server)
+  - start a local server:  Ollama, llama.cpp, LM Studio or vLLM on its default port; it then appears here
+  - look around first:     pinyon demo
+"""
+
+
+def models_table(models: Iterable[Model], search: str | None = None) -> str:
+    """The table of models that match `search`, sorted by provider and id; a line that says so when none does."""
+    listed = sorted(models, key=lambda model: (model.provider, model.id))
+    if not listed:
+        return NOTHING_USABLE
+    found = [model for model in listed if not search or fuzzy_match(search, f"{model.provider} {model.id}")]
+    if not found:
+        return f"No model matches {search!r}.\n"
+    rows = [HEADINGS, *(_row(model) for model in found)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in rows
+    )
+
+
+def _row(model: Model) -> tuple[str, ...]:
+    thinks = model.reasoning and supported_levels(model) != ["off"]
+    cells = (
+        model.provider,
+        model.id,
+        tokens_text(model.context_window),
+        tokens_text(model.max_tokens),
+        "yes" if thinks else "no",
+        "yes" if "image" in model.input else "no",
+    )
+    return tuple(strip_terminal_control(cell).replace("\n", " ") for cell in cells)
+
+
+def tokens_text(count: int) -> str:
+    """A count of tokens in decimal units with at most one decimal: `128K`, `4.1K`, `1M`, `1.5M`."""
+    for unit, size in (("M", 1_000_000), ("K", 1000)):
+        if count >= size:
+            tenths = (20 * count + size) // (2 * size)
+            return f"{tenths // 10}{unit}" if tenths % 10 == 0 else f"{tenths / 10:.1f}{unit}"
+    return str(count)
+
+
+def fuzzy_match(query: str, text: str) -> bool:
+    """Whether the characters of every word of `query` stand in `text` in order; case does not matter."""
+    return all(_in_order(word, text.casefold()) for word in query.casefold().split())
+
+
+def _in_order(word: str, text: str) -> bool:
+    position = -1
+    for char in word:
+        position = text.find(char, position + 1)
+        if position < 0:
+            return False
+    return True
+
+
+def problems_text(problems: Sequence[str]) -> str:
+    """Problems of models.json as warnings."""
+    return "".join(f"Warning: {strip_terminal_control(problem)}\n" for problem in problems)

@@ -1,0 +1,57 @@
+import pytest
+
+from pinyon.ai.model import Model
+from pinyon.cli.list_models import NOTHING_USABLE, fuzzy_match, models_table, tokens_text
+
+
+def model(provider: str, model_id: str, **fields: object) -> Model:
+    return Model(id=model_id, name=model_id, api="x", provider=provider, base_url="", **fields)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (500, "500"),
+        (4096, "4.1K"),
+        (8192, "8.2K"),
+        (128_000, "128K"),
+        (1_000_000, "1M"),
+        (1_500_000, "1.5M"),
+        (1049, "1K"),
+    ],
+)
+def test_token_counts_have_at_most_one_decimal(count: int, text: str) -> None:
+    assert tokens_text(count) == text
+
+
+def test_the_table_is_aligned_and_sorted() -> None:
+    table = models_table(
+        [
+            model("zai", "glm", context_window=200_000, max_tokens=4096, reasoning=True),
+            model("acme", "big-one", context_window=1_000_000, max_tokens=64_000, input=["text", "image"]),
+        ]
+    )
+    assert table.splitlines() == [
+        "provider  model    context  max-out  thinking  images",
+        "acme      big-one  1M       64K      no        yes",
+        "zai       glm      200K     4.1K     yes       no",
+    ]
+
+
+def test_search_looks_at_provider_and_id() -> None:
+    models = [model("zai", "glm"), model("acme", "big-one")]
+    assert "glm" not in models_table(models, "ac big")
+    assert models_table(models, "nope") == "No model matches 'nope'.\n"
+
+
+def test_without_models_the_list_says_what_to_do() -> None:
+    assert models_table([]) == NOTHING_USABLE
+
+
+def test_names_of_servers_cannot_move_the_cursor() -> None:
+    assert "\x1b" not in models_table([model("acme", "evil\x1b[2J\nname")])
+
+
+def test_fuzzy_words_match_in_order() -> None:
+    assert fuzzy_match("snt 45", "anthropic claude-sonnet-4-5")
+    assert not fuzzy_match("54x", "anthropic claude-sonnet-4-5")
