@@ -33,7 +33,7 @@ def validate_arguments(tool: AgentTool, call: ToolCall, arguments: Any) -> Any:
         raise InvalidArgumentsError(f"The arguments for {call.name!r} could not be used. {call.arguments_error}")
     document = _document(tool)
     try:
-        value = coerce(document, _copy(arguments))
+        value = coerce(document, copied(arguments))
         problems = SchemaCheck(document).problems(document.root, value)
     except RecursionError:
         problems = [Problem((), "is nested too deeply")]
@@ -51,12 +51,12 @@ def _document(tool: AgentTool) -> Schema:
     return kept
 
 
-def _copy(value: Any) -> Any:
+def copied(value: Any) -> Any:
     """A deep copy of a JSON value; other objects are shared."""
     if isinstance(value, dict):
-        return {key: _copy(item) for key, item in value.items()}
+        return {key: copied(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_copy(item) for item in value]
+        return [copied(item) for item in value]
     return value
 
 
