@@ -88,7 +88,8 @@ def decode_head(head: bytes) -> ResponseHead:
     status_line, *lines = head.replace(b"\r\n", b"\n").split(b"\n")
     version, _, rest = status_line.partition(b" ")
     code = rest[:3]
-    if version not in (b"HTTP/1.1", b"HTTP/1.0") or not code.isdigit() or rest[3:4] not in (b"", b" ") or code < b"100":
+    is_code = len(code) == 3 and code.isdigit() and code >= b"100"
+    if version not in (b"HTTP/1.1", b"HTTP/1.0") or not is_code or rest[3:4] not in (b"", b" "):
         raise TransportError(f"the server did not answer in HTTP/1.1: {_shown(status_line)}", "protocol")
     headers: dict[str, str] = {}
     name = ""

@@ -36,6 +36,7 @@ class _Pump:
         self.response: httpcore2.Response | None = None
         self.feed = ByteFeed(self._stop, self._pause)
         self.task = asyncio.create_task(self._run())
+        self.task.add_done_callback(self._ended)
 
     async def _run(self) -> None:
         import httpcore2
@@ -64,6 +65,11 @@ class _Pump:
                 self.feed.feed(chunk)
         finally:
             await response.aclose()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        # Whatever nobody foresaw goes to the reader instead of leaving it waiting.
+        error = None if task.cancelled() else task.exception()
+        self.feed.end(error if isinstance(error, Exception) else None)
 
     def _stop(self) -> None:
         self.task.cancel()
@@ -143,11 +149,13 @@ def _library_request(request: HttpRequest) -> httpcore2.Request:
     import httpcore2
 
     timeouts = {"connect": request.connect_timeout_s, "pool": request.connect_timeout_s}
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in request_headers(request).items()]
+    target = parse_url(request.url)
+    headers = {"Host": target.origin.host_header, **request_headers(request, target.authorization)}
+    headers["Content-Length"] = str(len(request.body))
     return httpcore2.Request(
         request.method,
-        request.url,
-        headers=[*headers, (b"Content-Length", str(len(request.body)).encode())],
+        f"{target.origin.scheme}://{target.origin.host_header}{target.path}",
+        headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()],
         content=request.body,
         extensions={"timeout": timeouts},
     )

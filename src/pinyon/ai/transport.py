@@ -48,8 +48,8 @@ def connection_failure(error: BaseException, doing: str) -> TransportError:
     """
     cause = error
     for _ in range(5):
-        deeper = cause.__cause__ or cause.__context__
-        if deeper is None or (cause.__suppress_context__ and cause.__cause__ is None):
+        deeper = cause.__cause__ or cause.__context__  # also what a library suppressed: it is the reason all the same
+        if deeper is None:
             break
         cause = deeper
     code = _symbolic_code(cause)
