@@ -182,3 +182,12 @@ COMMANDS: dict[str, Command] = {
     )
 }
 """The sub-commands by name."""
+
+ENVIRONMENT: dict[str, str] = {
+    "PI_CODING_AGENT_DIR": "agent folder instead of ~/.pi/agent",
+    "PI_CODING_AGENT_SESSION_DIR": "folder for sessions; --session-dir wins",
+    "PI_OFFLINE": "1, true or yes: use no network at the start, as --offline",
+    "PI_PACKAGE_DIR": "where README, docs and examples of Pinyon are looked for",
+    "HTTP_PROXY, HTTPS_PROXY, NO_PROXY": "proxies for requests to models",
+}
+"""Environment variables that are read, beside the keys of providers."""

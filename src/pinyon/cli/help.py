@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pinyon.cli.flag import COMMANDS, GROUPS, Flag
+from pinyon.cli.flag import COMMANDS, ENVIRONMENT, GROUPS, Flag
 
 WIDTH = 100
 COLUMN = 36
@@ -24,7 +24,7 @@ Examples:
   pinyon --model ollama/qwen3 --tools read,grep -p "Find dead code"
 
 Keys come from environment variables such as ANTHROPIC_API_KEY, from auth.json or from --api-key.
-Settings, models and sessions live in ~/.pi/agent, or in PI_CODING_AGENT_DIR.
+Settings, models and sessions live in the agent folder, ~/.pi/agent.
 """
 
 
@@ -37,8 +37,7 @@ def render_help() -> str:
     for title, flags in GROUPS.items():
         rows = [(flag_label(flag), flag.help) for flag in flags if not flag.planned]
         parts.append(_section(title, rows))
-    parts.append(_planned())
-    parts.append(EXAMPLES)
+    parts += [_planned(), _section("Environment", list(ENVIRONMENT.items())), EXAMPLES]
     return "\n".join(parts)
 
 
