@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from pinyon.ai.model import THINKING_LEVELS
 from pinyon.cli.args import (
     CliArgs,
+    check_args,
     conflict_problems,
     parse_args,
     planned_command,
@@ -293,6 +294,14 @@ def test_what_is_not_there_yet_is_refused_and_not_passed_over(flag: Flag) -> Non
 def test_the_mode_for_programs_is_refused_while_it_is_not_there() -> None:
     assert "--mode rpc" in next(iter(planned_problems(parse_args(["--mode", "rpc"])))).message
     assert list(planned_problems(parse_args(["--mode", "json", "-p", "hi", "--no-extensions"]))) == []
+
+
+def test_one_check_finds_conflicts_missing_features_and_unknown_options() -> None:
+    args = parse_args(["--provider", "p", "--resume", "--plan=1", "--own=1"])
+    messages = [problem.message for problem in check_args(args, registered={"own"})]
+    assert len(messages) == 3
+    assert all(any(name in message for message in messages) for name in ("--provider", "--resume", "--plan"))
+    assert check_args(parse_args(["-p", "hi", "--model", "m"])) == []
 
 
 def test_commands_count_only_as_the_first_argument() -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pinyon.cli.flag import ENVIRONMENT
+
 ROOT = Path(__file__).resolve().parents[2]
 
 FORBIDDEN = re.compile(
@@ -51,6 +53,12 @@ def test_every_page_is_listed_in_the_index() -> None:
     index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"index.md"}
     assert {name for name in pages if f"({name})" not in index} == set()
+
+
+def test_every_environment_variable_of_the_help_is_read_somewhere() -> None:
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py") if path.name != "flag.py"]
+    names = [name for names in ENVIRONMENT for name in names.split(", ")]
+    assert [name for name in names if not any(name in source for source in sources)] == []
 
 
 def test_the_readmes_program_is_short() -> None:

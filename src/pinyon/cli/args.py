@@ -232,6 +232,14 @@ def _split(value: str) -> list[str]:
     return [entry.strip() for entry in value.split(",") if entry.strip()]
 
 
+def check_args(args: CliArgs, registered: Collection[str] = ()) -> list[ArgumentProblem]:
+    """Everything that is wrong with parsed arguments before anything is opened, beside `args.problems`.
+
+    `registered` are the long flags of extensions, without dashes.
+    """
+    return [*conflict_problems(args), *planned_problems(args), *unknown_flag_problems(args, registered)]
+
+
 def conflict_problems(args: CliArgs) -> Iterator[ArgumentProblem]:
     """The errors of flags that do not go together or whose value cannot be used, before anything is opened."""
     if args.mode == "rpc" and args.files:
