@@ -8,10 +8,11 @@ PACKAGE := $(VENV)/.package-installed
 DEV := $(VENV)/.dev-installed
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+.DELETE_ON_ERROR:
 .PHONY: demo test check fix docs bench clean help
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1|\2/p' Makefile | column -t -s '|' 2>/dev/null || true
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' Makefile
 
 demo: $(PACKAGE) ## watch a scripted model fix a bug with the real tools; needs no key and no network
 	@$(BIN)/pinyon demo
@@ -43,7 +44,7 @@ clean: ## remove the virtual environment and caches
 $(BIN)/python:
 	@for candidate in $(PYTHONS); do \
 		if $$candidate -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
-			echo "creating $(VENV) with $$($$candidate --version)"; exec $$candidate -m venv $(VENV); \
+			echo "creating $(VENV) with $$($$candidate --version)"; exec $$candidate -m venv --clear $(VENV); \
 		fi; \
 	done; \
 	echo "Python 3.11 or newer with venv and ensurepip is needed; tried: $(PYTHONS)" >&2; exit 1
