@@ -1,0 +1,197 @@
+"""Failed HTTP requests: repeating them within bounds, and the texts that people and `ai.retry` read.
+
+No text holds a credential: what the request sent as one is replaced wherever a server echoes it.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from pinyon._util import json as _json
+from pinyon._util.abort import AbortSignal, OperationAbortedError
+from pinyon._util.clock import SYSTEM_CLOCK, Clock
+from pinyon._util.secret import redact
+from pinyon.ai.event import StreamError
+from pinyon.ai.live import LiveAnswer
+from pinyon.ai.retry import pause
+from pinyon.ai.transport import HttpRequest, HttpResponse, Transport, TransportError, read_body
+from pinyon.errors import PinyonError, ProviderError
+
+MAX_BODY_CHARS = 4000
+_READ_LIMIT_BYTES = 256 * 1024
+_FIRST_DELAY_S = 0.5
+_MAX_DELAY_S = 8.0
+_JITTER = 0.25
+_SECRET_HEADER_PARTS = ("authorization", "api-key", "apikey", "token", "secret", "cookie", "password")
+
+
+class HttpStatusError(ProviderError):
+    """Raised when a server answered with a status that is no success. `body` is its text, possibly cut."""
+
+    def __init__(self, message: str, status: int, headers: Mapping[str, str], body: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.headers = headers
+        self.body = body
+
+
+def status_error_text(status: int, body: str, *, unwrap_error: bool) -> str:
+    """The text for a failed response: the status, then what the server said.
+
+    With `unwrap_error` a JSON body that has an `error` object gives `<status>: <that object>`. Every other body gives
+    `<status> <body>`, cut after `MAX_BODY_CHARS` characters.
+    """
+    body = body.strip()
+    if not body:
+        return f"{status} status code (no body)"
+    error = _error_object(body) if unwrap_error else None
+    return f"{status} {_shortened(body)}" if error is None else f"{status}: {_shortened(error)}"
+
+
+def _error_object(body: str) -> str | None:
+    try:
+        value = _json.decode(body)
+    except _json.JsonError:
+        return None
+    error = value.get("error") if isinstance(value, dict) else None
+    return _json.encode(error).decode() if isinstance(error, dict) else None
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= MAX_BODY_CHARS:
+        return text
+    return f"{text[:MAX_BODY_CHARS]}... [{len(text) - MAX_BODY_CHARS} more characters]"
+
+
+async def status_error(response: HttpResponse, *, unwrap_error: bool) -> HttpStatusError:
+    """The error for a response that is no success; reads and closes it."""
+    try:
+        body = (await read_body(response, _READ_LIMIT_BYTES)).decode("utf-8", "replace")
+    except TransportError as error:
+        body = f"(the body could not be read: {error})"
+    text = status_error_text(response.status, body, unwrap_error=unwrap_error)
+    location = response.headers.get("location")
+    if 300 <= response.status < 400 and location:
+        text += f"; the server redirects to {location!r}: set that address as the model's base URL"
+    return HttpStatusError(text, response.status, response.headers, body)
+
+
+class HttpRetry(msgspec.Struct, kw_only=True):
+    """How often one request is repeated before an answer has started. `max_delay_ms` of 0 sets no limit."""
+
+    max_retries: int = 0
+    max_delay_ms: int = 60_000
+    clock: Clock = SYSTEM_CLOCK
+    draw: Callable[[], float] = random.random
+
+
+async def open_with_retry(
+    transport: Transport, request: HttpRequest, retry: HttpRetry, *, unwrap_error: bool = True
+) -> HttpResponse:
+    """The response with a status of success. Raises `HttpStatusError`, `TransportError` or `OperationAbortedError`.
+
+    Repeats on transport failures, on 408, 409, 429 and from 500 on, or as an `x-should-retry` header says; waits as
+    long as `retry-after-ms` or `retry-after` ask, else 0.5 s doubling up to 8 s, less up to a quarter by chance.
+    """
+    attempt = 0
+    while True:
+        delay_s: float | None = None
+        try:
+            response = await transport.open(request)
+            if 200 <= response.status < 300:
+                return response
+            failure: ProviderError = await status_error(response, unwrap_error=unwrap_error)
+        except TransportError as error:
+            failure = error
+        if attempt >= retry.max_retries or not _should_retry(failure):
+            raise failure
+        if isinstance(failure, HttpStatusError):
+            delay_s = _requested_delay_s(failure, retry)
+        if delay_s is None:
+            delay_s = min(_FIRST_DELAY_S * 2**attempt, _MAX_DELAY_S) * (1 - retry.draw() * _JITTER)
+        attempt += 1
+        if not await pause(delay_s, request.signal, retry.clock):
+            raise OperationAbortedError
+
+
+def _should_retry(failure: ProviderError) -> bool:
+    if isinstance(failure, TransportError):
+        return failure.is_transient
+    if not isinstance(failure, HttpStatusError):
+        return False
+    wish = failure.headers.get("x-should-retry")
+    if wish in ("true", "false"):
+        return wish == "true"
+    return failure.status in (408, 409, 429) or failure.status >= 500
+
+
+def _requested_delay_s(failure: HttpStatusError, retry: HttpRetry) -> float | None:
+    delay_s = retry_after_s(failure.headers, retry.clock)
+    if delay_s is None:
+        return None
+    limit_s = retry.max_delay_ms / 1000
+    if retry.max_delay_ms and delay_s > limit_s:
+        text = (
+            f"{failure}; the server asked for a retry delay of {delay_s:g} s, more than the limit of {limit_s:g} s "
+            f"(setting retry.provider.maxRetryDelayMs)"
+        )
+        raise HttpStatusError(text, failure.status, failure.headers, failure.body)
+    return delay_s
+
+
+def retry_after_s(headers: Mapping[str, str], clock: Clock = SYSTEM_CLOCK) -> float | None:
+    """The seconds that a server asks to wait; None where it does not say or says nonsense."""
+    delay_ms = _number(headers.get("retry-after-ms"))
+    if delay_ms is not None:
+        return delay_ms / 1000
+    text = headers.get("retry-after")
+    delay_s = _number(text)
+    return delay_s if delay_s is not None or not text else _seconds_until(text, clock)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and value >= 0 else None
+
+
+def _seconds_until(text: str, clock: Clock) -> float | None:
+    from email.utils import parsedate_to_datetime
+
+    try:
+        delay_s = parsedate_to_datetime(text).timestamp() - clock.now_ms() / 1000
+    except (ValueError, OverflowError):
+        return None
+    return max(0.0, delay_s)
+
+
+def secrets_of(headers: Mapping[str, str], api_key: str | None = None) -> list[str]:
+    """The credentials among request headers, also without a scheme such as `Bearer`."""
+    found = [api_key] if api_key else []
+    for name, value in headers.items():
+        if any(part in name.lower() for part in _SECRET_HEADER_PARTS):
+            found += [value, value.partition(" ")[2]]
+    return [secret for secret in found if secret]
+
+
+def error_text(error: BaseException, secrets: Iterable[str] = ()) -> str:
+    """What is told about an error: its own text for ours, the class too for others; never a credential."""
+    text = str(error)
+    if not isinstance(error, PinyonError) or not text:
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return redact(text, secrets)
+
+
+def failure_event(
+    answer: LiveAnswer, error: Exception, signal: AbortSignal | None, secrets: Iterable[str] = ()
+) -> StreamError:
+    """The final event of a stream that `error` ended: aborted where the user wanted it, else failed."""
+    if isinstance(error, OperationAbortedError) or (signal is not None and signal.aborted):
+        return answer.fail("Request was aborted", aborted=True)
+    return answer.fail(error_text(error, secrets))
