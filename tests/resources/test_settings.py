@@ -158,7 +158,7 @@ def test_what_is_not_a_count_is_not_used_as_one(number: object) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "column"),
     [
-        ('{\n  "defaultModel": "m",\n}', 3, 1),
+        ('{\n  "defaultModel": oops\n}', 2, 19),
         ('{"a": 1} trailing', 1, 10),
         ('// comment\n{"a": 1}', 1, 1),
         ('{"a": NaN}', None, None),
@@ -177,6 +177,12 @@ def test_a_malformed_file_is_reported_with_its_place_and_left_alone(
     assert manager.is_readable("project")
     assert manager.get_default_model() == "project"
     assert folders.user_file.read_text(encoding="utf-8") == text
+
+
+def test_a_trailing_comma_is_explained(folders: Folders) -> None:
+    [problem] = folders.manager('{"a": 1,}').drain_errors()
+    assert "trailing comma" in problem.message
+    assert problem.line == 1
 
 
 def test_bytes_that_are_not_utf8_are_reported(folders: Folders) -> None:
