@@ -146,6 +146,7 @@ class LiveAnswer:
 
     def __init__(self, model: Model, clock: Clock = SYSTEM_CLOCK) -> None:
         self._clock = clock
+        self._created_ms = clock.now_ms()
         self._started_ms = clock.monotonic_ms()
         self._open: dict[int, _OpenText | _OpenCall] = {}
         self.target = AssistantMessage(
@@ -155,7 +156,7 @@ class LiveAnswer:
             model=model.id,
             usage=Usage(),
             stop_reason="pending",
-            timestamp=clock.now_ms(),
+            timestamp=self._created_ms,
         )
         """The message itself, whose open blocks may lag behind; for setting usage, ids and the like."""
 
@@ -256,13 +257,15 @@ class LiveAnswer:
         """Close every open block, in content order."""
         return [self.end_block(index) for index in sorted(self._open)]
 
-    def done(self, reason: DoneReason) -> Done:
+    def done(self, reason: DoneReason, *, may_be_empty: bool = False) -> Done:
         """The final event of a complete answer.
 
-        Raises `EmptyAnswerError` for a `stop` without any text or call and for a `toolUse` without a call.
+        Raises `EmptyAnswerError` for a `stop` without any text or call and for a `toolUse` without a call, unless
+        the answer `may_be_empty`.
         """
         self.end_open_blocks()
-        self._check_content(reason)
+        if not may_be_empty:
+            self._check_content(reason)
         self.target.stop_reason = reason
         self._set_duration()
         return Done(reason, self.target)
@@ -305,4 +308,6 @@ class LiveAnswer:
             raise EmptyAnswerError("the answer ended without text or a tool call")
 
     def _set_duration(self) -> None:
-        self.target.duration_ms = max(0, round(self._clock.monotonic_ms() - self._started_ms))
+        # An older timestamp belongs to an answer that was not made now.
+        if self.target.duration_ms is UNSET and self.target.timestamp >= self._created_ms:
+            self.target.duration_ms = max(0, round(self._clock.monotonic_ms() - self._started_ms))
