@@ -27,6 +27,9 @@ _CODE_BY_ERRNO: dict[int, FileErrorCode] = {
     errno.ENOTDIR: "not_directory",
     errno.EISDIR: "is_directory",
     errno.EINVAL: "invalid",
+    errno.EEXIST: "invalid",
+    errno.ENOTEMPTY: "invalid",
+    errno.ENAMETOOLONG: "invalid",
     errno.ENOTSUP: "not_supported",
 }
 _ERRNO_BY_CODE: dict[FileErrorCode, int] = {

@@ -8,6 +8,7 @@ from typing import Protocol
 import msgspec
 
 from pinyon._util.abort import AbortSignal
+from pinyon.env.error import ExecutionError
 from pinyon.env.filesystem import FileSystem
 
 MAX_TIMEOUT_SECONDS = 2_147_483.647
@@ -18,9 +19,10 @@ class ShellExecOptions(msgspec.Struct, kw_only=True):
     """How to run a command.
 
     `cwd` is relative to the environment's own. With `inherit_env` the command sees the process environment, over it
-    the environment's base variables, over them `env`; `unset_env` names what it must not inherit. Without it the command
-    sees only `env`. `timeout_seconds` of None, zero or less is no limit. `on_stdout` and `on_stderr` get decoded text
-    as it arrives; what they raise ends the command with `callback_error`.
+    the environment's base variables, over them `env`; `unset_env` names what it must not inherit. Without it the
+    command sees only `env`. `timeout_seconds` of None, zero or less is no limit. `on_stdout` and `on_stderr` get
+    decoded text as it arrives; what they raise ends the command with `callback_error`. Without `collect` the result
+    holds no output, so that a command may print without end.
     """
 
     cwd: str = ""
@@ -31,6 +33,7 @@ class ShellExecOptions(msgspec.Struct, kw_only=True):
     signal: AbortSignal | None = None
     on_stdout: Callable[[str], None] | None = None
     on_stderr: Callable[[str], None] | None = None
+    collect: bool = True
 
 
 class ShellResult(msgspec.Struct, frozen=True):
@@ -58,3 +61,14 @@ class Shell(Protocol):
 
 class ExecutionEnv(FileSystem, Shell, Protocol):
     """Where tools work: files and a shell in one place, local, in a container or on another machine."""
+
+
+def checked_timeout(seconds: float | None) -> float | None:
+    """A usable timeout, None for no limit; raises `ExecutionError` (`timeout`) for one that no timer can hold."""
+    if seconds is None or seconds <= 0:
+        return None
+    if not seconds <= MAX_TIMEOUT_SECONDS:  # NaN compares false with everything
+        raise ExecutionError(
+            "timeout", f"a timeout must be a number of seconds up to {MAX_TIMEOUT_SECONDS}, got {seconds!r}"
+        )
+    return seconds
