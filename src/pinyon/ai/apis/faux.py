@@ -14,7 +14,7 @@ import asyncio
 import inspect
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -119,7 +119,7 @@ def faux_assistant_message(
 def _block_list(content: str | AssistantBlock | Sequence[AssistantBlock]) -> list[AssistantBlock]:
     if isinstance(content, str):
         return [TextContent(content)] if content else []
-    return list(content) if isinstance(content, Sequence) else [content]
+    return list(content) if isinstance(content, list | tuple) else [cast("AssistantBlock", content)]
 
 
 async def stream_answer(
