@@ -29,12 +29,21 @@ def encode(value: object) -> bytes:
     """
     try:
         return _encoder.encode(value)
-    except UnicodeEncodeError:
+    except (UnicodeEncodeError, OverflowError):
         return _encode_with_surrogates(msgspec.to_builtins(value))
 
 
-def _encode_with_surrogates(value: object) -> bytes:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+def encode_pretty(value: object) -> bytes:
+    """Encode like `encode`, indented by two spaces, as files that people edit are written."""
+    try:
+        return msgspec.json.format(_encoder.encode(value), indent=2)
+    except (UnicodeEncodeError, OverflowError):
+        return _encode_with_surrogates(msgspec.to_builtins(value), indent=2)
+
+
+def _encode_with_surrogates(value: object, indent: int | None = None) -> bytes:
+    separators = (",", ":") if indent is None else (",", ": ")
+    text = json.dumps(value, ensure_ascii=False, separators=separators, allow_nan=False, indent=indent)
     pieces = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return "".join(f"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in pieces).encode()
 
@@ -49,6 +58,17 @@ def decode(data: bytes | str) -> Json:
         return _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, UnicodeEncodeError) as error:
         return _decode_slowly(data, error)
+
+
+def fault_position(text: str) -> str:
+    """Where `text` stops being JSON, as ` (line 3, column 5)`; empty where that is not known."""
+    try:
+        json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        return f" (line {error.lineno}, column {error.colno})"
+    except (ValueError, RecursionError):
+        return ""
+    return ""
 
 
 def _decode_slowly(data: bytes | str, first_error: Exception) -> Json:

@@ -10,8 +10,6 @@ import asyncio
 import contextlib
 import os
 import re
-import shlex
-import shutil
 import signal
 
 import msgspec
@@ -71,6 +69,9 @@ def _outcome(command: str, code: int, output: bytes) -> CommandOutcome:
 
 def _named(command: str) -> str:
     """`command 'op'`, or plain `its command` where the first word is no program of this machine."""
+    import shlex
+    import shutil
+
     try:
         words = shlex.split(command)
     except ValueError:
