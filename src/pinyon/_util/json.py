@@ -56,7 +56,7 @@ def decode(data: bytes | str) -> Json:
     """
     try:
         return _decoder.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, UnicodeEncodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, UnicodeEncodeError, RecursionError) as error:
         return _decode_slowly(data, error)
 
 
