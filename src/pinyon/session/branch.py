@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import msgspec
@@ -112,7 +112,7 @@ def _label_lines(kept: set[str], labels: Mapping[str, Label], parent: str | None
     return lines
 
 
-def table_of_lines(lines: list[bytes]) -> EntryTable:
+def table_of_lines(lines: Iterable[bytes]) -> EntryTable:
     """A table that holds lines which are known to be entries."""
     entries = (SessionEntry.from_line(line) for line in lines)
     return EntryTable.of_entries(entry for entry in entries if entry is not None)

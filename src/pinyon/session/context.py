@@ -6,7 +6,7 @@ session to look at its size, level and model costs next to nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -275,13 +275,17 @@ SessionEntryLike: TypeAlias = SessionEntry | SessionHeader | Mapping[str, Any]
 """An entry as this room reads it, or its camelCase object."""
 
 
+def entries_of(entries: Iterable[SessionEntryLike]) -> Iterator[SessionEntry]:
+    """Entries as views, without headers."""
+    for entry in entries:
+        if isinstance(entry, SessionEntry):
+            yield entry
+        elif isinstance(entry, Mapping) and entry.get("type") != "session":
+            yield SessionEntry.from_wire(entry)
+
+
 def _table_of(entries: Iterable[SessionEntryLike]) -> EntryTable:
-    views = (entry if isinstance(entry, SessionEntry | SessionHeader) else _entry_of(entry) for entry in entries)
-    return EntryTable.of_entries(entry for entry in views if isinstance(entry, SessionEntry))
-
-
-def _entry_of(value: Mapping[str, Any]) -> SessionEntry | None:
-    return None if value.get("type") == "session" else SessionEntry.from_wire(value)
+    return EntryTable.of_entries(entries_of(entries))
 
 
 def path_to(table: EntryTable, leaf_id: str | UnsetType | None = UNSET) -> list[int]:

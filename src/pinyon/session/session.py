@@ -8,14 +8,14 @@ current format version are written with the first append.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal, TypedDict, Unpack
 
 from pinyon._util.clock import iso_from_ms, now_ms
 from pinyon._util.ids import uuid7
 from pinyon.session import kind
-from pinyon.session.branch import branched_lines, table_of_lines
+from pinyon.session.branch import branched_lines, linear_lines, table_of_lines
 from pinyon.session.entry import SessionEntry
 from pinyon.session.error import SessionError
 from pinyon.session.header import SessionHeader, assert_valid_session_id
@@ -116,11 +116,12 @@ class Session(TreeWriter):
         *,
         id: str | None = None,  # noqa: A002 - the field's own name
         parent_session: str | None = None,
+        lines: Iterable[bytes] = (),
         **keywords: Unpack[SessionKeywords],
     ) -> Session:
-        """A new session that lives in this process only."""
+        """A new session that lives in this process only, with the entries in `lines`, which hold no header."""
         session = cls(cwd=cwd, persist=False, **keywords)
-        session.new_session(id=id, parent_session=parent_session)
+        session._become(session._new_header(id, parent_session), table_of_lines(lines), None, is_stored=False)
         return session
 
     def new_session(
@@ -204,6 +205,10 @@ class Session(TreeWriter):
         """The working directory of the conversation."""
         return self._cwd
 
+    def set_cwd(self, cwd: str | Path) -> None:
+        """Work in another directory from now on; the header keeps the one that the session was made in."""
+        self._cwd = absolute_cwd(cwd)
+
     def get_session_dir(self) -> Path | None:
         """The folder that the file is in or will be in; None for a session in memory."""
         return self._session_dir
@@ -228,6 +233,10 @@ class Session(TreeWriter):
         """The lines of the session's file, header first, without newlines."""
         yield self._header.line
         yield from self._table.lines()
+
+    def branch_lines(self) -> list[bytes]:
+        """The lines of the branch at the leaf, each with the one before it as parent; no header."""
+        return linear_lines(self._table, self._leaf)
 
     def _write(self, entry: SessionEntry) -> None:
         store = self._store
