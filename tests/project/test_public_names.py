@@ -35,7 +35,7 @@ def test_lazy_names_are_those_that_type_checkers_see(package: str) -> None:
     module = importlib.import_module(package)
     public = list(getattr(module, "__all__", ()))
     assert set(public) == names_for_type_checkers(package)
-    assert public == sorted(public)
+    assert len(public) == len(set(public))
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -21,7 +21,29 @@ if TYPE_CHECKING:
     from pinyon.env.process import LIVE_COMMANDS, LiveCommands
     from pinyon.env.shell import ExecutionEnv, Shell, ShellExecOptions, ShellResult
 
-__getattr__, __dir__, __all__ = lazy_exports(
+__all__ = [
+    "LIVE_COMMANDS",
+    "CommandCall",
+    "CommandHandler",
+    "ExecutionEnv",
+    "ExecutionError",
+    "ExecutionErrorCode",
+    "FileError",
+    "FileErrorCode",
+    "FileInfo",
+    "FileKind",
+    "FileSystem",
+    "LiveCommands",
+    "LocalEnv",
+    "MemoryEnv",
+    "Shell",
+    "ShellAbortedError",
+    "ShellExecOptions",
+    "ShellResult",
+    "ShellTimeoutError",
+]
+
+__getattr__, __dir__, _ = lazy_exports(
     __name__,
     {
         "pinyon.env.error": (

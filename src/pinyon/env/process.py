@@ -201,6 +201,8 @@ class _Run:
             self._end("done")
 
     def _on_exit(self) -> None:
+        if self._ending.done():
+            return  # it was ended, it did not end
         self._exited = self._loop.time()
         if self._open_pipes == 0:
             self._end("done")
