@@ -1,0 +1,253 @@
+"""Automatic and manual compaction of a session, with their events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import UNSET
+
+from pinyon._util.abort import AbortController, OperationAbortedError
+from pinyon.ai.message import AssistantMessage
+from pinyon.ai.model import Model
+from pinyon.ai.overflow import is_context_overflow, is_recoverable_length
+from pinyon.ai.retry import RetryCallbacks
+from pinyon.coding.compaction.cut import CompactionPreparation, prepare_compaction
+from pinyon.coding.compaction.estimate import (
+    calculate_context_tokens,
+    estimate_context_tokens,
+    estimate_messages_tokens,
+    estimate_projected_context_tokens,
+    has_valid_usage,
+)
+from pinyon.coding.compaction.settings import CompactionSettings, should_compact
+from pinyon.coding.compaction.summary import WriterSource
+from pinyon.coding.event import (
+    CompactionEnd,
+    CompactionReason,
+    CompactionResult,
+    CompactionStart,
+    SessionEvent,
+    SummarizationRetryAttemptStart,
+    SummarizationRetryFinished,
+    SummarizationRetryScheduled,
+)
+from pinyon.errors import ModelError, PinyonError, SessionError
+from pinyon.session.session import Session
+
+ABORTED = "Compaction cancelled"
+
+
+class NothingToCompactError(SessionError):
+    """Raised when a compaction is asked for and there is no earlier history to summarise."""
+
+
+class Compactor:
+    """Decides when a context is too large, and replaces earlier history by a summary.
+
+    `settings` and `model` are read at every check. `omit_answer` takes a failed answer and its tool results out of the
+    context. `refresh` is called after an entry was appended.
+    """
+
+    def __init__(
+        self,
+        *,
+        session: Session,
+        settings: Callable[[], CompactionSettings],
+        model: Callable[[], Model | None],
+        writer: WriterSource,
+        emit: Callable[[SessionEvent], None],
+        omit_answer: Callable[[AssistantMessage], None],
+        refresh: Callable[[], None],
+    ) -> None:
+        self._session = session
+        self._settings = settings
+        self._model = model
+        self._writer = writer
+        self._emit = emit
+        self._omit_answer = omit_answer
+        self._refresh = refresh
+        self._running: AbortController | None = None
+        self._overflow_attempted = False
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a summary is being written."""
+        return self._running is not None
+
+    def abort(self) -> None:
+        """Stop a compaction in progress; the session stays as it was."""
+        if self._running is not None:
+            self._running.abort()
+
+    def user_message_started(self) -> None:
+        """A new user message allows one more recovery from an overflow."""
+        self._overflow_attempted = False
+
+    def answered(self, message: AssistantMessage) -> None:
+        """A normal answer allows one more recovery from an overflow."""
+        if message.stop_reason not in ("error", "length"):
+            self._overflow_attempted = False
+
+    async def check(self, answer: AssistantMessage | None, *, skip_aborted: bool = True) -> bool:
+        """Compact if the context of `answer` asks for it; True when the model should be asked again."""
+        if answer is None or not self._settings().enabled:
+            return False
+        if answer.stop_reason == "aborted" and skip_aborted:
+            return False
+        if self._is_older_than_compaction(answer):
+            return False
+        model = self._model()
+        own = model is not None and (answer.provider, answer.model) == model.key
+        if model is not None and own and self._needs_recovery(answer, model):
+            return await self._recover(answer)
+        if model is not None and self._is_over_threshold(answer, model):
+            await self._run("threshold", will_retry=False)
+        return False
+
+    async def check_between_turns(self) -> bool:
+        """Compact before a further request of a run if the context has grown too large; True when it was done."""
+        model = self._model()
+        if model is None or not self._settings().enabled:
+            return False
+        projection = self._session.build_session_projection()
+        tokens = estimate_projected_context_tokens(projection, self._session.get_branch()).tokens
+        if not should_compact(tokens, model.context_window, self._settings()):
+            return False
+        return await self._run("threshold", will_retry=False)
+
+    async def compact(self, custom_instructions: str | None = None) -> CompactionResult:
+        """Compact now. Raises `NothingToCompactError`, `SummaryError`, `ModelError` or `OperationAbortedError`.
+
+        The events are emitted in any case, the last one after the session is idle again.
+        """
+        self._emit(CompactionStart(reason="manual"))
+        controller = self._running = AbortController()
+        try:
+            result = await self._summarise(self._prepare(), "manual", controller, custom_instructions)
+        except OperationAbortedError:
+            self._running = None
+            self._emit(CompactionEnd(reason="manual", aborted=True, will_retry=False))
+            raise OperationAbortedError(ABORTED) from None
+        except PinyonError as error:
+            self._running = None
+            self._emit(CompactionEnd(reason="manual", aborted=False, will_retry=False, error_message=str(error)))
+            raise
+        finally:
+            self._running = None
+        self._emit(CompactionEnd(reason="manual", aborted=False, will_retry=False, result=result))
+        return result
+
+    def _is_older_than_compaction(self, answer: AssistantMessage) -> bool:
+        branch = self._session.get_branch()
+        latest = next((entry for entry in reversed(branch) if entry.type == "compaction"), None)
+        return latest is not None and answer.timestamp <= latest.timestamp_ms
+
+    def _needs_recovery(self, answer: AssistantMessage, model: Model) -> bool:
+        if is_recoverable_length(answer, model.max_tokens):
+            return True
+        if not is_context_overflow(answer, model.context_window):
+            return False
+        return answer.stop_reason == "error" or self._is_projected_unedited(answer)
+
+    def _is_projected_unedited(self, answer: AssistantMessage) -> bool:
+        entries = self._session.build_session_projection().entries
+        at = next((i for i, entry in enumerate(entries) if any(m is answer for m in entry.messages)), None)
+        return at is not None and not any(entry.source.type == "context_edit" for entry in entries[at:])
+
+    async def _recover(self, answer: AssistantMessage) -> bool:
+        if answer.stop_reason == "stop":
+            await self._run("overflow", will_retry=False)
+            return False
+        if self._overflow_attempted:
+            message = (
+                "the context is still too large after a compaction; remove large content, start a new session or use "
+                "a model with a larger window"
+            )
+            self._emit(CompactionEnd(reason="overflow", aborted=False, will_retry=False, error_message=message))
+            return False
+        self._overflow_attempted = True
+        self._omit_answer(answer)
+        return await self._run("overflow", will_retry=True)
+
+    def _is_over_threshold(self, answer: AssistantMessage, model: Model) -> bool:
+        projection = self._session.build_session_projection()
+        branch = self._session.get_branch()
+        if any(entry.source.type == "context_edit" for entry in projection.entries):
+            tokens = estimate_projected_context_tokens(projection, branch).tokens
+        elif answer.stop_reason == "error" or not has_valid_usage(answer):
+            tokens = estimate_context_tokens(projection.messages).tokens
+        else:
+            tokens = calculate_context_tokens(answer.usage)
+        return should_compact(tokens, model.context_window, self._settings())
+
+    async def _run(self, reason: CompactionReason, *, will_retry: bool) -> bool:
+        """Compact automatically; failures are told in the event. True when it was done."""
+        try:
+            preparation = self._prepare()
+        except PinyonError:
+            return False  # nothing can be summarised: the next request shows whether the context still fits
+        self._emit(CompactionStart(reason=reason))
+        controller = self._running = AbortController()
+        try:
+            result = await self._summarise(preparation, reason, controller, None)
+        except OperationAbortedError:
+            self._running = None
+            self._emit(CompactionEnd(reason=reason, aborted=True, will_retry=False))
+            return False
+        except PinyonError as error:
+            self._running = None
+            self._emit(CompactionEnd(reason=reason, aborted=False, will_retry=False, error_message=str(error)))
+            return False
+        finally:
+            self._running = None
+        self._emit(CompactionEnd(reason=reason, aborted=False, will_retry=will_retry, result=result))
+        return True
+
+    def _prepare(self) -> CompactionPreparation:
+        if self._model() is None:
+            raise ModelError("a model is needed to write the summary; choose one with --model")
+        branch = self._session.get_branch()
+        if branch and branch[-1].type == "compaction":
+            raise NothingToCompactError("the session is already compacted; nothing came after the last summary")
+        preparation = prepare_compaction(branch, self._settings(), self._session.build_session_projection())
+        if preparation is None:
+            raise NothingToCompactError("there is nothing to compact: all messages are within what is kept")
+        return preparation
+
+    async def _summarise(
+        self,
+        preparation: CompactionPreparation,
+        reason: CompactionReason,
+        controller: AbortController,
+        custom: str | None,
+    ) -> CompactionResult:
+        writer = self._writer(controller.signal, self._callbacks(reason))
+        summary = await writer.compact(preparation, custom)
+        details = preparation.file_ops.details()
+        self._session.append_compaction(
+            summary.text,
+            preparation.first_kept_entry_id,
+            preparation.tokens_before,
+            details,
+            False,
+            summary.usage or None,
+        )
+        self._refresh()
+        after = estimate_messages_tokens(self._session.build_session_projection().messages)
+        return CompactionResult(
+            summary=summary.text,
+            first_kept_entry_id=preparation.first_kept_entry_id,
+            tokens_before=preparation.tokens_before,
+            estimated_tokens_after=after,
+            usage=summary.usage or UNSET,
+            details=details,
+        )
+
+    def _callbacks(self, reason: CompactionReason) -> RetryCallbacks:
+        return RetryCallbacks(
+            on_scheduled=lambda attempt, limit, delay_ms, error: self._emit(
+                SummarizationRetryScheduled(attempt=attempt, max_attempts=limit, delay_ms=delay_ms, error_message=error)
+            ),
+            on_attempt_start=lambda: self._emit(SummarizationRetryAttemptStart(source="compaction", reason=reason)),
+            on_finished=lambda: self._emit(SummarizationRetryFinished()),
+        )

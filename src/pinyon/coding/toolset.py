@@ -1,0 +1,159 @@
+"""The tools of a session: which exist, which are active, what the prompt says of them, and how they run.
+
+A later registration replaces an earlier one of the same name. Only active tools are declared to the model; a change
+takes effect with the next turn, as a system message of the transcript.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from pinyon.agent.tool import AgentTool, ToolContext, ToolDefinition
+from pinyon.errors import ConfigError
+
+NoTools = Literal["all", "builtin"]
+
+DEFAULT_TOOL_NAMES = ("read", "bash", "edit", "write")
+"""Built-in tools that are active without further settings."""
+
+
+class ToolChoice:
+    """Which tools a user asked for: an allowlist or edits of the defaults, a denylist, and switches.
+
+    `tools` holds names and `*` patterns, or only `+name` and `-name` edits of `defaults`; mixing both raises
+    `ConfigError`. `exclude` is applied last.
+    """
+
+    def __init__(
+        self,
+        *,
+        tools: Sequence[str] | None = None,
+        exclude: Sequence[str] = (),
+        no_tools: NoTools | None = None,
+        defaults: Sequence[str] = DEFAULT_TOOL_NAMES,
+    ) -> None:
+        edits = [name for name in tools or () if name[:1] in "+-"]
+        if tools and edits and len(edits) != len(tools):
+            raise ConfigError(
+                f"tools {', '.join(tools)!r} mix plain names with '+name'/'-name' edits; use one form or the other"
+            )
+        self._allowed = None if tools is None or edits else tuple(tools)
+        self._edits = tuple(edits)
+        self._exclude = tuple(exclude)
+        self._no_tools = no_tools
+        self._defaults = tuple(defaults)
+
+    def default_names(self, builtin: Iterable[str]) -> list[str]:
+        """The built-in tools that start active, in the order of `builtin`."""
+        if self._allowed is not None:
+            return [name for name in builtin if self.permits(name)]
+        wanted = [] if self._no_tools else list(self._defaults)
+        for edit in self._edits:
+            name = edit[1:]
+            if edit[0] == "-":
+                wanted = [other for other in wanted if other != name]
+            elif name not in wanted:
+                wanted.append(name)
+        return [name for name in wanted if name in set(builtin) and self.permits(name)]
+
+    def permits(self, name: str) -> bool:
+        """Whether a tool of this name may be active at all."""
+        if any(fnmatchcase(name, pattern) for pattern in self._exclude) or f"-{name}" in self._edits:
+            return False
+        return self._allowed is None or any(fnmatchcase(name, pattern) for pattern in self._allowed)
+
+    def permits_added(self, name: str) -> bool:
+        """Whether a tool that an extension or program adds starts active."""
+        if self._no_tools == "all" and self._allowed is None:
+            return False
+        return self.permits(name)
+
+
+class Toolset:
+    """Registered tools and the names of the active ones, in order.
+
+    `on_change` is called after the active tools changed, so that the agent runs what the model is told of.
+    """
+
+    def __init__(
+        self,
+        *,
+        context: Callable[[], ToolContext],
+        choice: ToolChoice,
+        on_change: Callable[[list[AgentTool]], None],
+    ) -> None:
+        self._context = context
+        self._choice = choice
+        self._on_change = on_change
+        self._definitions: dict[str, ToolDefinition] = {}
+        self._bound: dict[str, AgentTool] = {}
+        self._active: list[str] = []
+
+    def register(self, definitions: Iterable[ToolDefinition], *, builtin: bool) -> None:
+        """Add tools; those that start active are activated at once."""
+        definitions = list(definitions)
+        for definition in definitions:
+            self._definitions[definition.name] = definition
+            self._bound[definition.name] = definition.bind(self._context)
+        names = [definition.name for definition in definitions]
+        if builtin:
+            self._active += [name for name in self._choice.default_names(names) if name not in self._active]
+        else:
+            self._active += [name for name in names if name not in self._active and self._starts_active(name)]
+        self._changed()
+
+    def _starts_active(self, name: str) -> bool:
+        definition = self._definitions[name]
+        direct = definition.exposure in ("direct", "model-only")
+        return direct and definition.default_active is not False and self._choice.permits_added(name)
+
+    @property
+    def active_names(self) -> list[str]:
+        """Names of the active tools, in order."""
+        return list(self._active)
+
+    @property
+    def active(self) -> list[ToolDefinition]:
+        """The active tools, in order."""
+        return [self._definitions[name] for name in self._active]
+
+    @property
+    def definitions(self) -> list[ToolDefinition]:
+        """All registered tools that are not hidden, in order of registration."""
+        return [tool for tool in self._definitions.values() if tool.exposure != "hidden"]
+
+    @property
+    def callable_names(self) -> list[str]:
+        """Names of the tools that other tools may call."""
+        return [
+            name
+            for name, tool in self._definitions.items()
+            if tool.exposure in ("codemode", "deferred") or (tool.exposure == "direct" and name in self._active)
+        ]
+
+    def get(self, name: str) -> ToolDefinition | None:
+        """The registered tool of this name."""
+        return self._definitions.get(name)
+
+    def bound(self, name: str) -> AgentTool | None:
+        """The tool of this name as the loop runs it."""
+        return self._bound.get(name)
+
+    def set_active(self, names: Iterable[str]) -> None:
+        """Make exactly these tools active; unknown, hidden and refused ones are ignored.
+
+        Tools that stay active keep their order; new ones follow.
+        """
+        wanted = [name for name in dict.fromkeys(names) if self._can_activate(name)]
+        kept = [name for name in self._active if name in wanted]
+        self._active = kept + [name for name in wanted if name not in kept]
+        self._changed()
+
+    def _can_activate(self, name: str) -> bool:
+        tool = self._definitions.get(name)
+        return tool is not None and tool.exposure != "hidden" and self._choice.permits(name)
+
+    def _changed(self) -> None:
+        self._on_change([self._bound[name] for name in self._active])
