@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pinyon.ai.api import api_names
+from pinyon.ai.provider import Provider, providers
 from pinyon.cli.flag import COMMANDS, ENVIRONMENT, GROUPS, Flag
 from pinyon.cli.help import flag_label
 from pinyon.resources import setting as settings
@@ -61,6 +63,15 @@ Scope *both* means either file, *yours* that a project cannot set it, *combined*
 """
 
 
+PROVIDERS_INTRO = """\
+# Providers
+
+The providers that are known by name, the environment variables that can hold their key (the first one that is set
+counts) with others that must be set too, and the model that a start without `--model` and without a default takes.
+Keys can also stand in `auth.json` or `models.json`; see [models](models.md).
+"""
+
+
 def cli_page() -> str:
     """The page of flags, commands and environment variables."""
     parts = [NOTE, "", CLI_INTRO]
@@ -80,6 +91,25 @@ def settings_page() -> str:
         header = ("Setting", "Values", "Default", "Scope", "Meaning")
         parts += [f"## {title}", "", *_table(header, (_setting_row(setting) for setting in group)), ""]
     return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def providers_page() -> str:
+    """The page of known providers."""
+    spoken = set(api_names())
+    usable = [provider for provider in providers().values() if spoken.intersection(provider.apis)]
+    missing = [provider.name for provider in providers().values() if not spoken.intersection(provider.apis)]
+    rows = _table(("`--provider`", "Name", "Variables", "First model"), map(_provider_row, usable))
+    later = f"Known, but with a wire format that is not spoken yet: {', '.join(missing)}."
+    return "\n".join([NOTE, "", PROVIDERS_INTRO, *rows, "", later]) + "\n"
+
+
+def _provider_row(provider: Provider) -> tuple[str, ...]:
+    variables = ", ".join(f"`{name}`" for name in provider.key_variables) or "–"
+    needed = [f"`{name}`" for name in provider.requires]
+    if provider.requires_one:
+        needed.append(" or ".join(f"`{name}`" for name in provider.requires_one))
+    default = f"`{provider.default_model}`" if provider.default_model else "–"
+    return f"`{provider.id}`", provider.name, "; with ".join([variables, *needed]), default
 
 
 def _flag_row(flag: Flag) -> tuple[str, str]:
@@ -109,7 +139,11 @@ def _row(cells: tuple[str, ...]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-PAGES: Mapping[str, Callable[[], str]] = {"docs/cli.md": cli_page, "docs/settings.md": settings_page}
+PAGES: Mapping[str, Callable[[], str]] = {
+    "docs/cli.md": cli_page,
+    "docs/providers.md": providers_page,
+    "docs/settings.md": settings_page,
+}
 
 
 def stale_pages() -> list[str]:
