@@ -412,11 +412,11 @@ class Agent:
 
 
 async def _finish(task: asyncio.Task[None]) -> None:
-    """Wait for a run that was aborted; cancelling the wait again cancels the run itself."""
-    try:
-        await asyncio.wait([task])
-    except asyncio.CancelledError:
-        task.cancel()
-        await asyncio.wait([task])
+    """Wait for a run that was aborted; whoever cancels the wait again cancels the run itself."""
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            task.cancel()
     if not task.cancelled():
         task.exception()  # the caller is told of the cancellation instead

@@ -171,7 +171,7 @@ def _to_type(schema: dict[str, Any], value: Any) -> Any:
             return _to_array(schema, value)
         convert = _CONVERSIONS.get(name)
         return value if convert is None or (is_type(value, name) and name != "integer") else convert(value)
-    if name is None and "properties" not in schema and "items" in schema:
+    if name is None and "properties" not in schema and isinstance(schema.get("items"), dict | bool):
         return _to_array(schema, value)
     return value
 

@@ -34,7 +34,11 @@ class EventDelivery:
 
     def __call__(self, event: AgentEvent) -> Awaitable[None] | None:
         """Deliver `event` after all earlier ones."""
-        return self._in_turn(event) if self._is_busy else self._deliver(event)
+        if not self._is_busy:
+            return self._deliver(event)
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        return self._in_turn(turn, event)
 
     def _deliver(self, event: AgentEvent) -> Awaitable[None] | None:
         self._reduce(event)
@@ -56,9 +60,7 @@ class EventDelivery:
         finally:
             self._release()
 
-    async def _in_turn(self, event: AgentEvent) -> None:
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+    async def _in_turn(self, turn: asyncio.Future[None], event: AgentEvent) -> None:
         try:
             await turn
         except asyncio.CancelledError:

@@ -77,7 +77,9 @@ def shown_arguments(arguments: Any) -> str:
     """Arguments as JSON indented by two spaces, cut where they are very long."""
     try:
         text = msgspec.json.format(_json.encode(arguments), indent=2).decode()
-    except (TypeError, ValueError, RecursionError):
+    except RecursionError:
+        return "[nested too deeply to show]"
+    except (TypeError, ValueError):
         text = repr(arguments)
     shown = slice_head(text, MAX_SHOWN_ARGUMENTS)
     return shown if shown == text else f"{shown}\n[{utf16_len(text) - utf16_len(shown)} more characters]"
