@@ -175,6 +175,10 @@ class AuthStorage:
         """Whether a stored key can be expected to resolve, judged without running its command."""
         return credential.key is not None and is_resolvable(credential.key, layered(credential.env, self.env))
 
+    def is_expired(self, credential: OAuthCredential) -> bool:
+        """Whether a stored sign-in must be renewed before it can be used."""
+        return not is_plain_key(credential) and needs_refresh(credential, self._clock.now_ms())
+
     def set(self, provider: str, credential: Credential) -> None:
         """Store a credential in place of the present one. Blocks for a moment; raises `AuthError`."""
         self._backend.update(lambda text: self._changed(text, provider, credential))

@@ -1,0 +1,407 @@
+"""Every model that this installation knows, which of them can be used, and how their requests are signed.
+
+Built-in models are read provider by provider when somebody asks; the user's `models.json` and what programs register
+are laid over them. Local servers are contacted only through `find_local_models` and by names that begin with theirs.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pinyon._util.config import agent_dir
+from pinyon.ai.auth_storage import AuthStorage
+from pinyon.ai.catalogue import catalogue_models
+from pinyon.ai.config_value import ConfigValues
+from pinyon.ai.credential import OAuthCredential
+from pinyon.ai.local_server import LOCAL_PROVIDERS, find_models, named_local_provider
+from pinyon.ai.message import AssistantMessage, Message
+from pinyon.ai.model import Model, ThinkingLevel
+from pinyon.ai.model_layer import ProviderLayers, build_models
+from pinyon.ai.models_json import ModelsFile, ModelsProblem, ProviderConfig, load_models_file
+from pinyon.ai.option import StreamOptions
+from pinyon.ai.provider import canonical_id, default_models, display_name, fill_placeholders, find_provider, providers
+from pinyon.ai.registration import Registration
+from pinyon.ai.request_auth import AuthResolver, AuthStatus
+from pinyon.ai.request_header import layer_headers, model_headers, session_header, transformed_headers
+from pinyon.ai.resolver import (
+    ResolvedModel,
+    ScopeDiagnostic,
+    ScopedModel,
+    initial_model,
+    provider_prefix,
+    resolve_cli_model,
+    resolve_scope,
+    restored_model,
+)
+from pinyon.ai.stream import AssistantMessageEventStream, StreamFn
+from pinyon.ai.transport import Transport
+from pinyon.errors import ConfigError, PinyonError
+
+
+class RequestAuthResult(msgspec.Struct, kw_only=True):
+    """What a request to a model needs, or why there is nothing: `ok` says which."""
+
+    ok: bool
+    api_key: str | None = None
+    headers: dict[str, str | None] = msgspec.field(default_factory=dict)
+    base_url: str | None = None
+    env: dict[str, str] = msgspec.field(default_factory=dict)
+    error: str | None = None
+
+    def __repr__(self) -> str:
+        return f"RequestAuthResult(ok={self.ok}, headers={sorted(self.headers)}, error={self.error!r})"
+
+
+class ModelRegistry:
+    """Models by provider and id. Make one with `create` or `in_memory`."""
+
+    def __init__(
+        self,
+        auth_storage: AuthStorage,
+        models_path: Path | None = None,
+        *,
+        values: ConfigValues | None = None,
+        transport: Transport | None = None,
+    ) -> None:
+        self.auth_storage = auth_storage
+        self.models_path = models_path
+        self._transport = transport
+        self._file = ModelsFile()
+        self._programs: dict[str, Registration] = {}
+        self._local: dict[str, list[Model]] = {}
+        self._built: dict[str, list[Model]] = {}
+        self._layer_problems: dict[str, list[ModelsProblem]] = {}
+        self._refresh_errors: dict[str, str] = {}
+        self._auth = AuthResolver(auth_storage, self._configs, values)
+        self._read_file()
+
+    @classmethod
+    def create(cls, auth_storage: AuthStorage, models_path: str | Path | None = None) -> ModelRegistry:
+        """The registry of this installation; `models_path` defaults to `models.json` in the agent folder."""
+        if models_path is None:
+            folder = agent_dir(auth_storage.env)
+            models_path = folder / "models.json" if folder else None
+        return cls(auth_storage, Path(models_path) if models_path else None)
+
+    @classmethod
+    def in_memory(cls, auth_storage: AuthStorage) -> ModelRegistry:
+        """A registry of built-in and registered models that reads no file."""
+        return cls(auth_storage)
+
+    def __repr__(self) -> str:
+        return f"ModelRegistry({str(self.models_path)!r})"
+
+    # Reading again
+
+    async def refresh(self) -> None:
+        """Read credentials and `models.json` again and ask programs for their present models. Never raises for them:
+        see `get_errors`.
+        """
+        self.auth_storage.reload()
+        self._read_file()
+        for provider_id, registration in list(self._programs.items()):
+            await self._refresh_program(provider_id, registration)
+
+    def _read_file(self) -> None:
+        self._file = load_models_file(self.models_path) if self.models_path else ModelsFile()
+        self._forget()
+
+    def _forget(self, provider_id: str | None = None) -> None:
+        for kept in (self._built, self._layer_problems):
+            if provider_id is None:
+                kept.clear()
+            else:
+                kept.pop(provider_id, None)
+
+    async def _refresh_program(self, provider_id: str, registration: Registration) -> None:
+        if registration.refresh_models is None:
+            return
+        try:
+            listed = registration.refresh_models()
+            listed = await listed if inspect.isawaitable(listed) else listed
+            self.register_provider(provider_id, {"models": listed})
+        except Exception as error:  # noqa: BLE001 - code of an extension; its failure must not hide other providers
+            self._refresh_errors[provider_id] = f"provider {provider_id!r} could not list its models: {error}"
+        else:
+            self._refresh_errors.pop(provider_id, None)
+
+    async def find_local_models(self, provider_ids: Iterable[str] | None = None) -> list[Model]:
+        """Ask the servers on this machine for their models, all within a fraction of a second. Never raises."""
+        from pinyon.ai.transport import DefaultTransport
+
+        wanted = list(LOCAL_PROVIDERS if provider_ids is None else provider_ids)
+        found = await find_models(self._transport or DefaultTransport(), wanted, env=self.auth_storage.env)
+        for provider_id in wanted:
+            self._local[provider_id] = [model for model in found if model.provider == provider_id]
+            self._forget(provider_id)
+        return [model for provider_id in wanted for model in self.models_of(provider_id)]
+
+    # What is known
+
+    def provider_ids(self) -> list[str]:
+        """All provider ids: the table's, then those of the user's file, of programs and of local servers."""
+        return list(dict.fromkeys((*providers(), *self._file.providers, *self._programs, *self._local)))
+
+    def models_of(self, provider_id: str) -> Sequence[Model]:
+        """The models of one provider."""
+        provider_id = canonical_id(provider_id)
+        built = self._built.get(provider_id)
+        if built is None:
+            built, problems = build_models(self._layers(provider_id, self._programs.get(provider_id)))
+            self._built[provider_id] = built
+            self._layer_problems[provider_id] = problems
+        return built
+
+    def _layers(self, provider_id: str, registration: Registration | None) -> ProviderLayers:
+        return ProviderLayers(
+            id=provider_id,
+            built_in=[*catalogue_models(provider_id), *self._local.get(provider_id, ())],
+            file=self._file.providers.get(provider_id),
+            program=registration.config if registration else None,
+            program_lists_models=registration is not None and registration.lists_models,
+            modify=self._modifier(provider_id, registration),
+        )
+
+    def _modifier(
+        self, provider_id: str, registration: Registration | None
+    ) -> Callable[[Sequence[Model]], Sequence[Model]] | None:
+        modify = registration.modify_models if registration else None
+        credential = self.auth_storage.get(provider_id) if modify else None
+        if modify is None or not isinstance(credential, OAuthCredential):
+            return None
+        return lambda models: modify(models, credential)
+
+    def get_all(self) -> list[Model]:
+        """All models, usable or not."""
+        return [model for provider_id in self.provider_ids() for model in self.models_of(provider_id)]
+
+    def get_available(self) -> list[Model]:
+        """The models whose provider has credentials; runs no command and asks no server."""
+        usable = [provider_id for provider_id in self.provider_ids() if self.is_usable(provider_id)]
+        return [model for provider_id in usable for model in self.models_of(provider_id)]
+
+    def find(self, provider_id: str, model_id: str) -> Model | None:
+        """The model of a provider with exactly that id."""
+        return next((model for model in self.models_of(provider_id) if model.id == model_id), None)
+
+    def get_errors(self) -> list[str]:
+        """What is wrong with `models.json` and with registered providers, for a warning to the user."""
+        for provider_id in self._file.providers:
+            self.models_of(provider_id)
+        layered = [problem for problems in self._layer_problems.values() for problem in problems]
+        texts = [problem.message for problem in (*self._file.problems, *layered)]
+        return [*texts, *self._refresh_errors.values()]
+
+    def get_error(self) -> str | None:
+        """All of `get_errors` in one text, None without any."""
+        return "\n\n".join(self.get_errors()) or None
+
+    # Credentials
+
+    def is_usable(self, provider_id: str) -> bool:
+        """Whether a provider has credentials, judged without running commands."""
+        return self._auth.status(canonical_id(provider_id)).configured
+
+    def has_configured_auth(self, model: Model) -> bool:
+        """The same for the provider of a model."""
+        return self.is_usable(model.provider)
+
+    def get_provider_auth_status(self, provider_id: str) -> AuthStatus:
+        """Whether a provider has credentials and where they come from."""
+        return self._auth.status(canonical_id(provider_id))
+
+    def missing_auth_message(self, provider_id: str) -> str:
+        """What to do about a provider without credentials."""
+        return self._auth.missing_text(canonical_id(provider_id))
+
+    def get_provider_display_name(self, provider_id: str) -> str:
+        """The name to show: the file's, a program's, the table's, else the id."""
+        own = (config.name for config in reversed(self._configs(canonical_id(provider_id))))
+        return next((name for name in own if name), None) or display_name(provider_id)
+
+    def is_using_oauth(self, model: Model) -> bool:
+        """Whether requests to a model are signed by a sign-in rather than by a key."""
+        provider_id = canonical_id(model.provider)
+        if self.auth_storage.runtime_api_key(provider_id):
+            return False
+        return isinstance(self.auth_storage.get(provider_id), OAuthCredential)
+
+    async def get_api_key_for_provider(self, provider_id: str) -> str | None:
+        """The key that requests to a provider carry, None where they carry none or it is not configured."""
+        try:
+            return (await self._auth.resolve(canonical_id(provider_id))).api_key
+        except PinyonError:
+            return None
+
+    async def get_api_key_and_headers(self, model: Model) -> RequestAuthResult:
+        """What a request to `model` needs. Never raises for missing or broken credentials."""
+        try:
+            prepared, options = await self.prepare(model, StreamOptions())
+        except PinyonError as error:
+            return RequestAuthResult(ok=False, error=str(error))
+        return RequestAuthResult(
+            ok=True,
+            api_key=options.api_key,
+            headers=dict(options.headers or {}),
+            base_url=prepared.base_url if prepared.base_url != model.base_url else None,
+            env=dict(options.env or {}),
+        )
+
+    def _configs(self, provider_id: str) -> list[ProviderConfig]:
+        registration = self._programs.get(provider_id)
+        layers = (registration.config if registration else None, self._file.providers.get(provider_id))
+        return [config for config in layers if config is not None]
+
+    # Requests
+
+    async def prepare(self, model: Model, options: StreamOptions) -> tuple[Model, StreamOptions]:
+        """Model and options with credentials, headers and address filled in. Raises `AuthError`.
+
+        Headers from low to high: the provider's session header, its credential, the model, the options.
+        """
+        provider_id = canonical_id(model.provider)
+        auth = await self._auth.resolve(provider_id, api_key=options.api_key, env=options.env)
+        look_up = self._auth.look_up(provider_id, options.env)
+        configured = model_headers(model.id, self._file.providers.get(provider_id), self._configs(provider_id))
+        own = await self._auth.headers_of(configured, look_up, f"model {model.spec!r}")
+        headers = layer_headers(
+            session_header(provider_id, options), auth.headers, model.headers or None, own, options.headers
+        )
+        headers = await transformed_headers(headers, options)
+        base_url = fill_placeholders(auth.base_url or model.base_url, look_up)
+        if base_url != model.base_url:
+            model = msgspec.structs.replace(model, base_url=base_url)
+        env = {**auth.env, **(options.env or {})}
+        changed = {"api_key": auth.api_key, "headers": headers or None, "env": env or None, "transform_headers": None}
+        return model, msgspec.structs.replace(options, **changed)
+
+    def stream_fn(self) -> StreamFn:
+        """The stream function that signs requests with this registry's credentials."""
+        return self.stream
+
+    async def stream(
+        self, model: Model, messages: Sequence[Message], options: StreamOptions
+    ) -> AssistantMessageEventStream:
+        """Ask `model`. Whatever is wrong with its credentials arrives as the stream's `error` event."""
+        from pinyon.ai.request import failed_stream, stream
+
+        aborted = options.signal is not None and options.signal.aborted
+        try:
+            prepared, signed = await self.prepare(model, options)
+            registration = self._programs.get(canonical_id(model.provider))
+            if registration is not None and registration.serves(prepared):
+                return await registration.answer(prepared, list(messages), signed)
+            return stream(prepared, messages, signed)
+        except PinyonError as error:
+            return failed_stream(model, str(error), aborted=aborted)
+
+    async def complete(
+        self, model: Model, messages: Sequence[Message], options: StreamOptions | None = None
+    ) -> AssistantMessage:
+        """The whole answer of `model`."""
+        return await (await self.stream(model, messages, options or StreamOptions())).result()
+
+    # Programs
+
+    def register_provider(self, provider_id: str, config: Registration | Mapping[str, Any]) -> None:
+        """Add a provider or change one; fields that an earlier registration set and this one does not stay.
+
+        Raises `ConfigError` for a description that cannot work, and then nothing has changed.
+        """
+        provider_id = canonical_id(provider_id)
+        merged = Registration.merged(provider_id, self._programs.get(provider_id), config)
+        _, problems = build_models(self._layers(provider_id, merged))
+        if problems and merged.lists_models:
+            raise ConfigError("; ".join(problem.message for problem in problems))
+        self._programs[provider_id] = merged
+        if merged.oauth is not None:
+            self.auth_storage.oauth_providers[provider_id] = merged.oauth
+        self._forget(provider_id)
+
+    def unregister_provider(self, provider_id: str) -> None:
+        """Take a registration back; what it covered is there again."""
+        provider_id = canonical_id(provider_id)
+        registration = self._programs.pop(provider_id, None)
+        if registration is not None and registration.oauth is not None:
+            self.auth_storage.oauth_providers.pop(provider_id, None)
+        self._refresh_errors.pop(provider_id, None)
+        self._forget(provider_id)
+
+    # Choosing a model
+
+    async def resolve_cli(
+        self,
+        text: str,
+        *,
+        provider: str | None = None,
+        thinking_level: ThinkingLevel | None = None,
+        has_inline_key: bool = False,
+    ) -> ResolvedModel:
+        """The model of `--model` and the flags beside it; a local server that it names is asked first.
+
+        Raises `UnknownModelError` or `AmbiguousModelError`.
+        """
+        provider = canonical_id(provider.strip()) if provider else None
+        local = named_local_provider(f"{provider}/" if provider else text)
+        if local is not None:
+            await self.find_local_models([local])
+        exact = None if has_inline_key else self._exact(text, provider)
+        if exact is not None:
+            return ResolvedModel(model=exact, thinking_level=thinking_level)
+        return resolve_cli_model(
+            text,
+            self.get_all(),
+            usable=self.is_usable,
+            defaults=self._default_id,
+            provider=provider,
+            thinking_level=thinking_level,
+            has_inline_key=has_inline_key,
+        )
+
+    def _exact(self, text: str, provider: str | None) -> Model | None:
+        """The model that a full `provider/id` of a usable provider names, found without reading other providers."""
+        text = text.strip()
+        owner = provider or provider_prefix(text, self.provider_ids())
+        if owner is None or not self.is_usable(owner):
+            return None
+        wanted = text if provider else text[len(owner) + 1 :]
+        return self.find(owner, wanted)
+
+    def _default_id(self, provider_id: str) -> str | None:
+        known = find_provider(provider_id)
+        return known.default_model if known else None
+
+    def resolve_scope(self, patterns: Sequence[str]) -> tuple[list[ScopedModel], list[ScopeDiagnostic]]:
+        """The usable models that scope patterns name, and remarks on the patterns."""
+        return resolve_scope(patterns, self.get_available(), usable=self.is_usable)
+
+    def initial_model(
+        self, *, provider: str | None = None, model_id: str | None = None, scoped: Sequence[ScopedModel] = ()
+    ) -> ScopedModel | None:
+        """The model of a new session: the settings' default (`provider`, `model_id`) or the first scoped one, else the
+        default model of the first usable provider, else any usable model.
+        """
+        if not scoped and provider and model_id:
+            provider = canonical_id(provider)
+            model = self.find(provider, model_id) if self.is_usable(provider) else None
+            if model is not None:
+                return ScopedModel(model)
+        return initial_model(
+            self.get_available(),
+            usable=self.is_usable,
+            default=(canonical_id(provider) if provider else None, model_id),
+            provider_defaults=default_models(),
+            scoped=scoped,
+        )
+
+    async def restored_model(self, provider: str, model_id: str) -> tuple[Model | None, str | None]:
+        """The model that a session recorded, or None and why it cannot be used; asks the local server it names."""
+        provider = canonical_id(provider)
+        if provider in LOCAL_PROVIDERS and self.find(provider, model_id) is None:
+            await self.find_local_models([provider])
+        return restored_model(self.models_of(provider), provider, model_id, usable=self.is_usable)
