@@ -3,7 +3,13 @@ from typing import Any
 import pytest
 
 from pinyon.ai.content import ImageContent, TextContent, ToolCall
-from pinyon.ai.estimate import ContextFullError, adjust_for_thinking, clamp_max_tokens, estimate_request_tokens
+from pinyon.ai.estimate import (
+    ContextFullError,
+    ThinkingBudget,
+    adjust_for_thinking,
+    clamp_max_tokens,
+    estimate_request_tokens,
+)
 from pinyon.ai.message import AssistantMessage, Message, UserMessage
 from pinyon.ai.model import Model
 from pinyon.ai.overflow import is_overflow_error_text
@@ -75,4 +81,4 @@ def test_images_and_calls_have_their_sizes() -> None:
 def test_the_thinking_budget_comes_on_top_within_the_limit(
     base: int | None, most: int, level: Any, custom: dict[str, int] | None, expected: tuple[int, int]
 ) -> None:
-    assert adjust_for_thinking(base, most, level, custom) == expected
+    assert adjust_for_thinking(base, most, level, custom) == ThinkingBudget(*expected)

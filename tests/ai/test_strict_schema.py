@@ -3,9 +3,11 @@ from typing import Any
 import pytest
 
 from pinyon.ai.strict_schema import (
+    GrammarTool,
+    SamplingError,
     StrictSchemaError,
     anthropic_unsupported,
-    grammar_of,
+    grammar_tool,
     make_strict,
     strict_parameters,
 )
@@ -63,21 +65,30 @@ def tool(parameters: dict[str, Any], sampling: Any) -> Tool:
 
 def test_prefer_falls_back_and_require_fails() -> None:
     bad = schema(a={"$ref": "#/x"})
-    assert strict_parameters(tool(bad, JsonSchemaSampling("prefer"))) is None
-    assert strict_parameters(tool(schema(a=TEXT), JsonSchemaSampling("prefer"))) is not None
-    assert strict_parameters(tool(schema(a=TEXT), False)) is None
-    with pytest.raises(StrictSchemaError, match="'t' requires"):
-        strict_parameters(tool(bad, JsonSchemaSampling("require")))
+    assert strict_parameters(tool(bad, JsonSchemaSampling("prefer")), True) is None
+    assert strict_parameters(tool(schema(a=TEXT), JsonSchemaSampling("prefer")), True) is not None
+    assert strict_parameters(tool(schema(a=TEXT), False), True) is None
+    assert strict_parameters(tool(schema(a=TEXT), JsonSchemaSampling("prefer")), False) is None
+    with pytest.raises(SamplingError, match=r"'t' requires.*root\.a.*'\$ref'"):
+        strict_parameters(tool(bad, JsonSchemaSampling("require")), True)
+    with pytest.raises(SamplingError, match=r"'t' requires.*support"):
+        strict_parameters(tool(schema(a=TEXT), JsonSchemaSampling("require")), False)
 
 
 def test_a_grammar_prefers_lark_and_needs_one_required_text() -> None:
     parameters = {"type": "object", "properties": {"code": TEXT}, "required": ["code"]}
     both = GrammarSampling({"openai_regex": "r", "openai_lark": "l"})
-    assert grammar_of(tool(parameters, both)) == ("lark", "l", "code")
-    assert grammar_of(tool(parameters, GrammarSampling({"openai_regex": "r"}))) == ("regex", "r", "code")
-    assert grammar_of(tool(parameters, JsonSchemaSampling("prefer"))) is None
-    for broken in (schema(code=TEXT), {"type": "object", "properties": {}, "required": []}):
-        with pytest.raises(StrictSchemaError):
-            grammar_of(tool(broken, both))
-    with pytest.raises(StrictSchemaError, match="no grammar"):
-        grammar_of(tool(parameters, GrammarSampling({})))
+    assert grammar_tool(tool(parameters, both), True) == GrammarTool("lark", "l", "code")
+    assert grammar_tool(tool(parameters, GrammarSampling({"openai_regex": "r"})), True) == GrammarTool(
+        "regex", "r", "code"
+    )
+    assert grammar_tool(tool(parameters, JsonSchemaSampling("prefer")), True) is None
+    assert grammar_tool(tool(parameters, both), False) is None
+    with_option = {"type": "object", "properties": {"code": TEXT, "more": TEXT}, "required": ["code"]}
+    assert grammar_tool(tool(with_option, both), True) == GrammarTool("lark", "l", "code")
+    number = {"type": "object", "properties": {"code": {"type": "number"}}, "required": ["code"]}
+    for broken in (schema(code=TEXT), number, {"type": "object", "properties": {}, "required": []}):
+        with pytest.raises(SamplingError, match="'t'"):
+            grammar_tool(tool(broken, both), True)
+    with pytest.raises(SamplingError, match="no usable grammar"):
+        grammar_tool(tool(parameters, GrammarSampling({})), True)

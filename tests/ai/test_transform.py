@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pinyon.ai.call_id import completions_id
 from pinyon.ai.content import ImageContent, TextContent, ThinkingContent, ToolCall
 from pinyon.ai.message import AssistantMessage, Message, SystemMessage, ToolResultMessage, UserMessage
 from pinyon.ai.model import Model
-from pinyon.ai.transform import NO_RESULT, completions_call_id, plain_call_id, transform_messages
+from pinyon.ai.transform import NO_RESULT, plain_call_id, transform_messages
 from pinyon.ai.usage import Usage
 
 MODEL = Model(id="m", name="m", api="anthropic-messages", provider="p", base_url="http://x")
@@ -87,7 +88,7 @@ def test_signed_thinking_of_the_same_model_stays_and_unsigned_blank_goes() -> No
 
 def test_a_call_without_a_result_gets_one_that_says_so() -> None:
     sent = transform([user(), answer(call("1"), call("2")), result("2"), user("go on")])
-    made = sent[3]
+    made = sent[2]
     assert isinstance(made, ToolResultMessage)
     assert (made.tool_call_id, made.is_error, made.content) == ("1", True, [TextContent(NO_RESULT)])
     assert pairs_are_valid(sent)
@@ -151,13 +152,13 @@ def test_blank_texts_and_empty_answers_are_not_sent() -> None:
     ],
 )
 def test_completions_ids(call_id: str, provider: str, expected: str) -> None:
-    assert completions_call_id(call_id, provider) == expected
+    assert completions_id(call_id, provider) == expected
 
 
 def test_long_combined_ids_are_hashed_into_forty_characters() -> None:
-    made = completions_call_id("call_" + "a" * 60 + "|fc_" + "b" * 60, "x")
+    made = completions_id("call_" + "a" * 60 + "|fc_" + "b" * 60, "x")
     assert len(made) == 40
-    assert made != completions_call_id("call_" + "a" * 60 + "|fc_" + "c" * 60, "x")
+    assert made != completions_id("call_" + "a" * 60 + "|fc_" + "c" * 60, "x")
 
 
 ids = st.sampled_from(["", "1", "2", "1_2", "a|b"])

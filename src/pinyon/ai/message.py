@@ -19,7 +19,7 @@ StopReason = Literal["pending", "stop", "length", "toolUse", "error", "aborted",
 """Why an answer ended; `pending` only while it streams."""
 
 
-class MessageBase(msgspec.Struct, tag_field="role", rename="camel"):
+class MessageBase(msgspec.Struct, tag_field="role", rename="camel", weakref=True):
     """Base of all messages; `role` is the tag."""
 
 

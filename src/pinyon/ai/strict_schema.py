@@ -1,149 +1,223 @@
-"""Schemas that providers can enforce while sampling: every property required, nothing additional, no fancy keywords."""
+"""Argument schemas for constrained sampling: the strict form of a JSON Schema, and grammar tools.
+
+Strict sampling (the "structured outputs" subset that OpenAI and others publish) wants every property required, optional
+ones nullable, and no additional properties. What cannot be said in that subset is rejected with a reason.
+"""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
+import msgspec
+
+from pinyon._util import json as _json
 from pinyon.ai.tool import GrammarSampling, JsonSchemaSampling, Tool
-from pinyon.errors import ModelError
+from pinyon.errors import ModelError, PinyonError
 
-IsUnsupported = Callable[[Mapping[str, Any]], "str | None"]
-"""Names what a provider refuses in one schema node, None where it refuses nothing."""
+UnsupportedKeyword = Callable[[str, Any], bool]
+"""Tells whether a provider's strict mode refuses a keyword with this value."""
 
-_REFUSED_KEYWORDS = (
+_REJECTED = frozenset({
     "$ref", "$defs", "definitions", "allOf", "oneOf", "patternProperties", "dependentSchemas", "dependencies",
     "unevaluatedProperties", "propertyNames", "contains", "prefixItems", "not", "if", "then", "else",
-)  # fmt: skip
-_ANTHROPIC_KEYWORDS = (
+})  # fmt: skip
+
+
+_ANTHROPIC_KEYWORDS = frozenset({
     "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "maxItems", "uniqueItems",
     "minContains", "maxContains", "minProperties", "maxProperties",
-)  # fmt: skip
-_ANTHROPIC_FORMATS = frozenset(
-    {"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"}
-)
+})  # fmt: skip
+_ANTHROPIC_FORMATS = frozenset({
+    "date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid",
+})  # fmt: skip
 
 
-class StrictSchemaError(ModelError):
-    """Raised when a schema cannot be made strict; the text names the place."""
+class StrictSchemaError(PinyonError):
+    """Raised when a schema has no strict form; the text is the reason."""
 
 
-def make_strict(schema: Mapping[str, Any], is_unsupported: IsUnsupported | None = None) -> dict[str, Any]:
-    """A strict copy of a schema. Optional properties become required and may be null.
+class SamplingError(ModelError):
+    """Raised when a tool demands a way of sampling that the model or the tool's schema cannot give."""
 
-    Raises `StrictSchemaError` for what strict sampling cannot express, or what the provider refuses.
+
+class GrammarTool(msgspec.Struct, frozen=True):
+    """A tool whose input is free text in a grammar.
+
+    `input_property` is the one required property of its schema, under which the text reaches the tool.
     """
-    strict = _strict(copy.deepcopy(dict(schema)), "root", is_unsupported)
+
+    syntax: Literal["lark", "regex"]
+    definition: str
+    input_property: str
+
+
+def make_strict(schema: Mapping[str, Any], is_unsupported: UnsupportedKeyword | None = None) -> dict[str, Any]:
+    """The strict form of an argument schema, as a copy. Raises `StrictSchemaError` where there is none."""
+    strict = _strict_node(schema, "root", is_unsupported)
     if strict.get("type") != "object":
-        raise StrictSchemaError("root: the schema of a tool must be of type object")
+        raise StrictSchemaError("root: the schema of all arguments must have the type 'object'")
     return strict
 
 
-def _strict(node: Any, place: str, is_unsupported: IsUnsupported | None) -> dict[str, Any]:
-    if not isinstance(node, dict):
-        raise StrictSchemaError(f"{place}: a schema must be an object here")
-    _refuse(node, place, is_unsupported)
+def anthropic_unsupported(keyword: str, value: Any) -> bool:
+    """Whether the Anthropic API refuses a keyword in a strict schema."""
+    if keyword == "minItems":
+        return not isinstance(value, int) or value > 1
+    return keyword in _ANTHROPIC_KEYWORDS or (keyword == "format" and value not in _ANTHROPIC_FORMATS)
+
+
+def _strict_node(schema: Any, place: str, is_unsupported: UnsupportedKeyword | None) -> dict[str, Any]:
+    if not isinstance(schema, Mapping):
+        raise StrictSchemaError(f"{place}: a boolean schema has no strict form")
+    _check_keywords(schema, place, is_unsupported)
+    node = dict(schema)
     if "anyOf" in node:
-        node["anyOf"] = [_variant(item, f"{place}.anyOf", is_unsupported) for item in node["anyOf"]]
+        node["anyOf"] = _strict_variants(node["anyOf"], f"{place}.anyOf", is_unsupported)
     if "items" in node:
-        node["items"] = _strict(node["items"], f"{place}.items", is_unsupported)
-    if _is_type(node, "object") or "properties" in node:
+        if isinstance(node["items"], list):
+            raise StrictSchemaError(f"{place}: a tuple has no strict form")
+        node["items"] = _strict_node(node["items"], f"{place}.items", is_unsupported)
+    if node.get("type") == "object":
         _close_object(node, place, is_unsupported)
+    elif "properties" in node:
+        raise StrictSchemaError(f"{place}: 'properties' needs the type 'object'")
     return node
 
 
-def _refuse(node: Mapping[str, Any], place: str, is_unsupported: IsUnsupported | None) -> None:
-    refused = next((keyword for keyword in _REFUSED_KEYWORDS if keyword in node), None)
-    if refused is None and is_unsupported is not None:
-        refused = is_unsupported(node)
-    if refused is not None:
-        raise StrictSchemaError(f"{place}: {refused!r} cannot be used in a strict schema")
-    if not any(keyword in node for keyword in ("type", "anyOf", "enum")):
-        raise StrictSchemaError(f"{place}: a strict schema needs type, anyOf or enum")
-    if isinstance(node.get("items"), list):
-        raise StrictSchemaError(f"{place}: tuples cannot be used in a strict schema")
+def _check_keywords(schema: Mapping[str, Any], place: str, is_unsupported: UnsupportedKeyword | None) -> None:
+    for name, value in schema.items():
+        if name in _REJECTED or (is_unsupported is not None and is_unsupported(name, value)):
+            raise StrictSchemaError(f"{place}: the keyword {name!r} has no strict form")
+    if not any(name in schema for name in ("type", "anyOf", "enum")):
+        raise StrictSchemaError(f"{place}: a schema without type, anyOf or enum has no strict form")
+    if schema.get("additionalProperties", False) is not False:
+        raise StrictSchemaError(f"{place}: 'additionalProperties' may only be false in the strict form")
 
 
-def _variant(node: Any, place: str, is_unsupported: IsUnsupported | None) -> dict[str, Any]:
-    if isinstance(node, dict) and (_is_type(node, "object") or _is_type(node, "array")):
-        raise StrictSchemaError(f"{place}: objects and arrays cannot be variants in a strict schema")
-    return _strict(node, place, is_unsupported)
+def _strict_variants(variants: Any, place: str, is_unsupported: UnsupportedKeyword | None) -> list[dict[str, Any]]:
+    if not isinstance(variants, list) or not variants:
+        raise StrictSchemaError(f"{place}: there must be at least one variant")
+    if any(_names_type(variant, "object", "array") for variant in variants):
+        raise StrictSchemaError(f"{place}: objects and arrays cannot be variants in the strict form")
+    return [_strict_node(variant, place, is_unsupported) for variant in variants]
 
 
-def _is_type(node: Mapping[str, Any], name: str) -> bool:
-    kind = node.get("type")
-    return kind == name or (isinstance(kind, list) and name in kind)
-
-
-def _close_object(node: dict[str, Any], place: str, is_unsupported: IsUnsupported | None) -> None:
+def _close_object(node: dict[str, Any], place: str, is_unsupported: UnsupportedKeyword | None) -> None:
     properties, required = node.get("properties", {}), node.get("required", [])
-    if not _is_type(node, "object") or not isinstance(properties, dict):
-        raise StrictSchemaError(f"{place}: properties need type object")
-    if node.get("additionalProperties", False) is not False:
-        raise StrictSchemaError(f"{place}: additional properties cannot be used in a strict schema")
-    unknown = [name for name in required if name not in properties]
-    if unknown:
-        raise StrictSchemaError(f"{place}: required names unknown properties {', '.join(map(repr, unknown))}")
-    for name, child in properties.items():
-        strict = _strict(child, f"{place}.{name}", is_unsupported)
-        properties[name] = strict if name in required else _nullable(strict)
-    node["properties"] = properties
-    node["required"] = list(properties)
+    if not isinstance(properties, Mapping):
+        raise StrictSchemaError(f"{place}: 'properties' must be an object")
+    if not isinstance(required, list) or not all(name in properties for name in required):
+        raise StrictSchemaError(f"{place}: 'required' names a property that the schema does not have")
+    strict = {name: _strict_node(schema, f"{place}.{name}", is_unsupported) for name, schema in properties.items()}
+    if "properties" in node:
+        node["properties"] = {
+            name: schema if name in required or _allows_null(schema) else {"anyOf": [schema, {"type": "null"}]}
+            for name, schema in strict.items()
+        }
+    node["required"] = list(strict)
     node["additionalProperties"] = False
 
 
-def _nullable(node: dict[str, Any]) -> dict[str, Any]:
-    kinds = node.get("type")
-    allows = kinds == "null" or (isinstance(kinds, list) and "null" in kinds) or None in node.get("enum", ())
-    allows = allows or any(item.get("type") == "null" for item in node.get("anyOf", ()))
-    return node if allows else {"anyOf": [node, {"type": "null"}]}
+def _names_type(schema: Any, *names: str) -> bool:
+    kinds = schema.get("type") if isinstance(schema, Mapping) else None
+    return any(name in kinds if isinstance(kinds, list) else name == kinds for name in names)
 
 
-def anthropic_unsupported(node: Mapping[str, Any]) -> str | None:
-    """What the Anthropic API refuses in a strict schema."""
-    refused = next((keyword for keyword in _ANTHROPIC_KEYWORDS if keyword in node), None)
-    if refused is not None:
-        return refused
-    if node.get("minItems", 0) > 1:
-        return "minItems"
-    text_format = node.get("format")
-    return "format" if text_format is not None and text_format not in _ANTHROPIC_FORMATS else None
+def _allows_null(schema: Mapping[str, Any]) -> bool:
+    variants, members = schema.get("anyOf"), schema.get("enum")
+    return (
+        _names_type(schema, "null")
+        or (isinstance(members, list) and None in members)
+        or (isinstance(variants, list) and any(_allows_null(variant) for variant in variants))
+    )
 
 
-def strict_parameters(tool: Tool, is_unsupported: IsUnsupported | None = None) -> dict[str, Any] | None:
-    """The strict schema of a tool that asks for one; None where it does not, or only prefers what cannot be had.
+def strict_parameters(
+    tool: Tool, supported: bool, is_unsupported: UnsupportedKeyword | None = None
+) -> dict[str, Any] | None:
+    """The strict argument schema of a tool that asks for it, None where it is sent as it is.
 
-    Raises `StrictSchemaError` when the tool requires strict sampling and its schema does not allow it.
+    Raises `SamplingError` when the tool requires strict sampling and cannot have it.
     """
     sampling = tool.constrained_sampling
     if not isinstance(sampling, JsonSchemaSampling):
         return None
-    try:
-        return make_strict(tool.parameters, is_unsupported)
-    except StrictSchemaError as error:
-        if sampling.strict == "prefer":
-            return None
-        raise StrictSchemaError(f"tool {tool.name!r} requires strict sampling: {error}") from None
+    problem = "this model's API is not known to support it"
+    if supported:
+        try:
+            return make_strict(tool.parameters, is_unsupported)
+        except StrictSchemaError as error:
+            problem = str(error)
+    if sampling.strict == "require":
+        raise SamplingError(f"tool {tool.name!r} requires strict sampling, but {problem}")
+    return None
 
 
-def grammar_of(tool: Tool) -> tuple[str, str, str] | None:
-    """Syntax (`lark` or `regex`), definition and input property of a tool with a grammar; None for other tools.
+def grammar_tool(tool: Tool, supported: bool) -> GrammarTool | None:
+    """The grammar of a tool that has one and may be sent as such, else None.
 
-    Raises `StrictSchemaError` for a grammar tool whose parameters are not one required string, or without a variant.
+    Raises `SamplingError` when the grammar or the schema of the tool is not usable.
     """
     sampling = tool.constrained_sampling
-    if not isinstance(sampling, GrammarSampling):
+    if not supported or not isinstance(sampling, GrammarSampling):
         return None
-    properties = tool.parameters.get("properties", {})
-    required = tool.parameters.get("required", [])
-    if (
-        len(properties) != 1
-        or list(properties) != list(required)
-        or not _is_type(next(iter(properties.values())), "string")
-    ):
-        raise StrictSchemaError(f"tool {tool.name!r} with a grammar needs exactly one required string property")
-    for syntax, key in (("lark", "openai_lark"), ("regex", "openai_regex")):
-        if sampling.variants.get(key):
-            return syntax, sampling.variants[key], next(iter(properties))
-    raise StrictSchemaError(f"tool {tool.name!r} has no grammar that can be used; give openai_lark or openai_regex")
+    lark, regex = sampling.variants.get("openai_lark"), sampling.variants.get("openai_regex")
+    if not lark and not regex:
+        raise SamplingError(f"tool {tool.name!r} has no usable grammar: give 'openai_lark' or 'openai_regex'")
+    return GrammarTool(
+        syntax="lark" if lark else "regex", definition=lark or regex or "", input_property=_input_property(tool)
+    )
+
+
+def _input_property(tool: Tool) -> str:
+    schema = tool.parameters
+    required, properties = schema.get("required"), schema.get("properties")
+    names = required if isinstance(required, list) else []
+    schemas = properties if isinstance(properties, Mapping) else {}
+    if schema.get("type") != "object" or len(names) != 1 or not _names_type(schemas.get(names[0]), "string"):
+        raise SamplingError(
+            f"grammar tool {tool.name!r} needs an object schema with exactly one required property, of type string"
+        )
+    return str(names[0])
+
+
+def grammar_input(tool_name: str, arguments: Mapping[str, Any], input_property: str) -> str:
+    """The free text in the arguments of a grammar tool; raises `SamplingError` where it is not a string."""
+    value = arguments.get(input_property)
+    if not isinstance(value, str):
+        raise SamplingError(f"the call of grammar tool {tool_name!r} needs the argument {input_property!r} as a string")
+    return value
+
+
+class GrammarInput:
+    """Presents the free text of a grammar tool call as the JSON text of its arguments, piece by piece."""
+
+    def __init__(self, input_property: str) -> None:
+        self._property = input_property
+        self._text = ""
+        self._started = False
+
+    def append(self, text: str) -> str:
+        """The JSON fragment for more free text."""
+        self._text += text
+        fragment = _json.encode(text).decode()[1:-1]
+        if self._started:
+            return fragment
+        self._started = True
+        return "{" + _json.encode(self._property).decode() + ':"' + fragment
+
+    def close(self, final: str | None = None) -> str:
+        """The last fragment. `final` is the whole text where the provider repeats it.
+
+        Raises `SamplingError` when it does not continue what was streamed.
+        """
+        whole = self._text if final is None else final
+        if not whole.startswith(self._text):
+            raise SamplingError("the final input of a grammar tool call differs from the input that was streamed")
+        return self.append(whole[len(self._text) :]) + '"}'
+
+    @property
+    def text(self) -> str:
+        """The free text so far."""
+        return self._text

@@ -1,211 +1,275 @@
-"""Handing a conversation over to a model that did not write it, in a form that every provider accepts.
+"""A conversation handed to a model: what other models left in it is adapted, and what providers refuse is repaired.
 
-What only its author understands is left out (signatures, encrypted thinking); images become notes for a model that
-cannot see; every call gets exactly one result and every result stands behind its call. Messages that need no change are
-passed on as the same objects, so that what was encoded for them before can be used again.
+Whatever a session holds, the result has valid pairs: each call has one result, which follows its message before any
+other message; ids are unique and not empty; no text block is blank; signatures stand only where the same model made
+them. The order is causal: the form of a message depends on what stands before it and, for results, on what follows up
+to the next answer, so that a growing history keeps its encoded beginning.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
 from pinyon._util.clock import now_ms
-from pinyon.ai.content import AssistantBlock, ImageContent, TextContent, ThinkingContent, ToolCall, UserBlock
+from pinyon.ai.call_id import distinct_id, safe_id
+from pinyon.ai.content import ImageContent, TextContent, ThinkingContent, ToolCall
+from pinyon.ai.memo import MessageMemo
 from pinyon.ai.message import AssistantMessage, Message, SystemMessage, ToolResultMessage, UserMessage
 from pinyon.ai.model import Model
-from pinyon.ai.short_hash import short_hash
 
-NormalizeId = Callable[[str], str]
-"""Makes a call id of another model acceptable; must map different ids to different ones."""
+NormalizeId = Callable[[str, AssistantMessage], str]
+"""Maps the id of a call that another model made (in the given message) to one that the target API accepts."""
 
-NO_RESULT = "No result provided."
-USER_IMAGE_OMITTED = "[Image omitted: this model does not take images.]"
-TOOL_IMAGE_OMITTED = "[Image in a tool result omitted: this model does not take images.]"
+USER_IMAGE_OMITTED = "[Image left out: this model reads text only.]"
+TOOL_IMAGE_OMITTED = "[The tool returned an image; this model reads text only, so it was left out.]"
+NO_RESULT = "No result was recorded for this tool call."
 
-Spoken = TypeVar("Spoken", UserMessage, ToolResultMessage)
-
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+_FAILED = ("error", "aborted", "pending")
+_BAD_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_NAME_LIMIT = 64
+_UNNAMED = "unnamed_tool"
 
 
 def transform_messages(
-    messages: Sequence[Message],
+    messages: Iterable[Message],
     model: Model,
     normalize_id: NormalizeId | None = None,
     *,
+    memo: MessageMemo[Message] | None = None,
     clock_ms: Callable[[], int] = now_ms,
 ) -> list[Message]:
-    """The conversation as `model` may be sent it.
+    """The messages as `model` can be sent them; the given ones are not changed, and unchanged ones are passed on.
 
-    Answers that failed or were aborted are left out, and so are results without a call. Calls without a result get one
-    that says so. Missing and repeated call ids are replaced, in call and result alike.
+    `memo` keeps what had to be built anew between requests, so that it is the same object each time.
     """
-    pairing = _Pairing(clock_ms)
+    hand_over = _HandOver(model, normalize_id, memo, clock_ms)
     for message in messages:
-        if isinstance(message, AssistantMessage):
-            if message.stop_reason not in ("error", "aborted"):
-                pairing.add_answer(_answer_for(message, model), message, model, normalize_id)
-        elif isinstance(message, ToolResultMessage):
-            pairing.add_result(_without_images(message, model, TOOL_IMAGE_OMITTED))
-        elif isinstance(message, UserMessage):
-            pairing.add_user(_without_images(message, model, USER_IMAGE_OMITTED))
-        else:
-            pairing.add_system(message)
-    return pairing.finish()
-
-
-class _PendingCall(msgspec.Struct):
-    given_id: str
-    id: str
-    name: str
-
-
-class _Pairing:
-    """Builds the output so that results stand behind their calls, whatever order the input has."""
-
-    def __init__(self, clock_ms: Callable[[], int]) -> None:
-        self._clock_ms = clock_ms
-        self._out: list[Message] = []
-        self._pending: list[_PendingCall] = []
-        self._held: list[Message] = []
-        self._used: set[str] = set()
-
-    def add_system(self, message: SystemMessage) -> None:
-        (self._held if self._pending else self._out).append(message)
-
-    def add_user(self, message: UserMessage) -> None:
-        self._close()
-        self._out.append(message)
-
-    def add_answer(
-        self, message: AssistantMessage, original: AssistantMessage, model: Model, normalize_id: NormalizeId | None
-    ) -> None:
-        self._close()
-        if not message.content:
-            return
-        foreign = not is_same_model(original, model)
-        calls = {id(call): self._pend(call, normalize_id if foreign else None) for call in message.tool_calls}
-        changed = [block for block in message.tool_calls if calls[id(block)] != block.id]
-        if changed:
-            content: list[AssistantBlock] = [
-                msgspec.structs.replace(block, id=calls[id(block)]) if isinstance(block, ToolCall) else block
-                for block in message.content
-            ]
-            message = msgspec.structs.replace(message, content=content)
-        self._out.append(message)
-
-    def add_result(self, message: ToolResultMessage) -> None:
-        call = next((call for call in self._pending if call.given_id == message.tool_call_id), None)
-        if call is None:
-            return  # its call is not in the conversation any more
-        self._pending.remove(call)
-        if call.id != message.tool_call_id:
-            message = msgspec.structs.replace(message, tool_call_id=call.id)
-        self._out.append(message)
-        if not self._pending:
-            self._release()
-
-    def finish(self) -> list[Message]:
-        self._close()
-        return self._out
-
-    def _pend(self, call: ToolCall, normalize_id: NormalizeId | None) -> str:
-        wanted = normalize_id(call.id) if normalize_id is not None and call.id else call.id
-        unique = self._unique(wanted or "call")
-        self._used.add(unique)
-        self._pending.append(_PendingCall(call.id, unique, call.name))
-        return unique
-
-    def _unique(self, wanted: str) -> str:
-        candidate, number = wanted, 2
-        while candidate in self._used:
-            suffix = f"_{number}"
-            candidate, number = wanted[: max(1, 40 - len(suffix))] + suffix, number + 1
-        return candidate
-
-    def _close(self) -> None:
-        """Answer the calls that nobody answered, then let go what waited behind them."""
-        for call in self._pending:
-            self._out.append(
-                ToolResultMessage(
-                    tool_call_id=call.id,
-                    tool_name=call.name,
-                    content=[TextContent(NO_RESULT)],
-                    is_error=True,
-                    timestamp=self._clock_ms(),
-                )
-            )
-        self._pending.clear()
-        self._release()
-
-    def _release(self) -> None:
-        self._out += self._held
-        self._held.clear()
+        hand_over.take(message)
+    return hand_over.finish()
 
 
 def is_same_model(message: AssistantMessage, model: Model) -> bool:
-    """Whether `model` itself wrote the message: provider, wire API and id are the same."""
-    return (message.provider, message.api, message.model) == (model.provider, model.api, model.id)
+    """Whether `model` itself made the answer: provider, wire API and id are all equal."""
+    return message.provider == model.provider and message.api == model.api and message.model == model.id
 
 
-def _answer_for(message: AssistantMessage, model: Model) -> AssistantMessage:
-    own = is_same_model(message, model)
-    content = [kept for block in message.content if (kept := _block_for(block, own=own)) is not None]
-    if len(content) == len(message.content) and all(a is b for a, b in zip(content, message.content, strict=True)):
-        return message
-    return msgspec.structs.replace(message, content=content)
+def plain_call_id(call_id: str, _source: AssistantMessage) -> str:
+    """An id of letters, digits, `_` and `-` only, at most 64 characters."""
+    return safe_id(call_id)
 
 
-def _block_for(block: AssistantBlock, *, own: bool) -> AssistantBlock | None:
-    match block:
-        case ThinkingContent():
-            keeps = own and (block.redacted or block.thinking_signature or block.thinking.strip())
-            return block if keeps else None
-        case TextContent():
-            if not block.text.strip() and not (own and block.text_signature):
-                return None
-            return block if own or not block.text_signature else TextContent(block.text)
-        case ToolCall():
-            plain = own or not block.thought_signature
-            return block if plain else msgspec.structs.replace(block, thought_signature=UNSET)
-        case _:
+class _OpenCall(msgspec.Struct):
+    """A call of the newest answer, with the id it was stored under."""
+
+    stored_id: str
+    call: ToolCall
+    result: ToolResultMessage | None = None
+
+
+class _HandOver:
+    """State of one pass over a conversation."""
+
+    def __init__(
+        self,
+        model: Model,
+        normalize_id: NormalizeId | None,
+        memo: MessageMemo[Message] | None,
+        clock_ms: Callable[[], int],
+    ) -> None:
+        self._model = model
+        self._normalize_id = normalize_id
+        self._memo = memo
+        self._clock_ms = clock_ms
+        self._reads_images = "image" in model.input
+        self._ids = _UniqueIds()
+        self._names: set[str] = set()
+        self._out: list[Message] = []
+        self._open: list[_OpenCall] = []
+        self._held: list[Message] = []
+
+    def take(self, message: Message) -> None:
+        """Add the next message of the conversation."""
+        kind = type(message)
+        if kind is AssistantMessage:
+            self._close_turn()
+            self._take_answer(message)  # type: ignore[arg-type]
+        elif kind is ToolResultMessage:
+            self._take_result(message)  # type: ignore[arg-type]
+        elif kind is UserMessage:
+            adapted = self._adapt_user(message)  # type: ignore[arg-type]
+            if adapted is not None:
+                (self._held if self._open else self._out).append(adapted)
+        elif kind is SystemMessage:
+            self._names.update(tool.name for tool in message.tools_added or ())  # type: ignore[union-attr]
+            (self._held if self._open else self._out).append(message)
+
+    def finish(self) -> list[Message]:
+        """The whole conversation."""
+        self._close_turn()
+        return self._out
+
+    def _close_turn(self) -> None:
+        """Emit the results of the newest answer in the order of its calls, then what came in between."""
+        for entry in self._open:
+            self._out.append(entry.result or self._missing_result(entry.call))
+        self._out += self._held
+        self._open, self._held = [], []
+
+    def _missing_result(self, call: ToolCall) -> ToolResultMessage:
+        return ToolResultMessage(
+            tool_call_id=call.id,
+            tool_name=call.name,
+            content=[TextContent(NO_RESULT)],
+            is_error=True,
+            timestamp=self._clock_ms(),
+        )
+
+    def _take_answer(self, message: AssistantMessage) -> None:
+        if message.stop_reason in _FAILED:
+            return
+        same = is_same_model(message, self._model)
+        calls = [block for block in message.content or () if type(block) is ToolCall]
+        identities = tuple((self._call_id(call, message, same), self._call_name(call.name)) for call in calls)
+        adapted = self._remembered(message, ("answer", same, identities))
+        if adapted is None:
+            adapted = _adapt_answer(message, same, identities)
+            self._remember(message, ("answer", same, identities), adapted)
+        assert isinstance(adapted, AssistantMessage)
+        if adapted.content:
+            self._out.append(adapted)
+        new_calls = [block for block in adapted.content if type(block) is ToolCall]
+        self._open = [_OpenCall(old.id, new) for old, new in zip(calls, new_calls, strict=True)]
+
+    def _call_id(self, call: ToolCall, message: AssistantMessage, same: bool) -> str:
+        wanted = call.id
+        if wanted and not same and self._normalize_id is not None:
+            wanted = self._normalize_id(wanted, message)
+        return self._ids.claim(wanted)
+
+    def _call_name(self, name: str) -> str:
+        if name in self._names or (name and len(name) <= _NAME_LIMIT and not _BAD_IN_NAME.search(name)):
+            return name
+        return _BAD_IN_NAME.sub("_", name)[:_NAME_LIMIT] or _UNNAMED
+
+    def _take_result(self, message: ToolResultMessage) -> None:
+        """Pair a result with the first open call of its id; a result without one is left out."""
+        for entry in self._open:
+            if entry.result is None and entry.stored_id == message.tool_call_id:
+                entry.result = self._adapt_result(message, entry.call)
+                return
+
+    def _adapt_result(self, message: ToolResultMessage, call: ToolCall) -> ToolResultMessage:
+        key = ("result", call.id, call.name, self._reads_images)
+        adapted = self._remembered(message, key)
+        if adapted is None:
+            content = _adapt_content(message.content, self._reads_images, TOOL_IMAGE_OMITTED)
+            adapted = message
+            same = content is message.content and message.tool_call_id == call.id and message.tool_name == call.name
+            if not same:
+                adapted = msgspec.structs.replace(message, content=content, tool_call_id=call.id, tool_name=call.name)
+            self._remember(message, key, adapted)
+        assert isinstance(adapted, ToolResultMessage)
+        return adapted
+
+    def _adapt_user(self, message: UserMessage) -> Message | None:
+        if isinstance(message.content, str):
+            return message if message.content.strip() else None
+        content = _adapt_content(message.content, self._reads_images, USER_IMAGE_OMITTED)
+        if content is message.content:
+            return message if content else None
+        if not content:
             return None
+        adapted = self._remembered(message, ("user", self._reads_images))
+        if adapted is None:
+            adapted = msgspec.structs.replace(message, content=content)
+            self._remember(message, ("user", self._reads_images), adapted)
+        return adapted
+
+    def _remembered(self, message: Message, key: tuple[Any, ...]) -> Message | None:
+        return None if self._memo is None else self._memo.get(message, key)
+
+    def _remember(self, message: Message, key: tuple[Any, ...], adapted: Message) -> None:
+        if self._memo is not None and adapted is not message:
+            self._memo.put(message, key, adapted)
 
 
-def _without_images(message: Spoken, model: Model, note: str) -> Spoken:
-    if "image" in model.input or isinstance(message.content, str):
+class _UniqueIds:
+    """Hands out ids, each only once."""
+
+    def __init__(self) -> None:
+        self._given: set[str] = set()
+        self._calls = 0
+
+    def claim(self, wanted: str) -> str:
+        """`wanted` if it is free, else one derived from it; an empty id gets one from the number of the call."""
+        self._calls += 1
+        if wanted and wanted not in self._given:
+            self._given.add(wanted)
+            return wanted
+        base, number = (wanted, 2) if wanted else ("call", self._calls)
+        while (candidate := distinct_id(base, number)) in self._given:
+            number += 1
+        self._given.add(candidate)
+        return candidate
+
+
+def _adapt_answer(message: AssistantMessage, same: bool, identities: Sequence[tuple[str, str]]) -> AssistantMessage:
+    content: list[Any] = []
+    calls = iter(identities)
+    for block in message.content or ():
+        kind = type(block)
+        adapted: Any = None
+        if kind is TextContent:
+            adapted = _adapt_text(block, same)  # type: ignore[arg-type]
+        elif kind is ThinkingContent:
+            adapted = block if same and _is_worth_keeping(block) else None  # type: ignore[arg-type]
+        elif kind is ToolCall:
+            adapted = _adapt_call(block, same, *next(calls))  # type: ignore[arg-type]
+        if adapted is not None:
+            content.append(adapted)
+    if _same_items(content, message.content):
         return message
-    if not any(isinstance(block, ImageContent) for block in message.content):
-        return message
-    content: list[UserBlock] = []
-    in_run = False
-    for block in message.content:
-        is_image = isinstance(block, ImageContent)
-        if not is_image:
-            content.append(block)
-        elif not in_run:
-            content.append(TextContent(note))
-        in_run = is_image
     return msgspec.structs.replace(message, content=content)
 
 
-# Call ids
+def _adapt_text(block: TextContent, same: bool) -> TextContent | None:
+    if not block.text.strip() and not (same and block.text_signature):
+        return None
+    return block if same or not block.text_signature else TextContent(block.text)
 
 
-def plain_call_id(call_id: str, limit: int = 64) -> str:
-    """An id of letters, digits, `_` and `-` only, cut to `limit` characters."""
-    return _UNSAFE.sub("_", call_id)[:limit]
+def _is_worth_keeping(block: ThinkingContent) -> bool:
+    return bool(block.redacted or block.thinking_signature or block.thinking.strip())
 
 
-def completions_call_id(call_id: str, provider: str) -> str:
-    """An id for chat completions: of `call|item` ids the call part, in at most 40 characters."""
-    if "|" in call_id:
-        sanitized = _UNSAFE.sub("_", call_id.partition("|")[0])
-        if len(sanitized) <= 40 and len(_UNSAFE.sub("_", call_id)) <= 40:
-            return _UNSAFE.sub("_", call_id)
-        return f"{sanitized[:31]}_{short_hash(call_id)[:8]}"
-    return call_id[:40] if provider == "openai" else call_id
+def _adapt_call(block: ToolCall, same: bool, call_id: str, name: str) -> ToolCall:
+    if block.id == call_id and block.name == name and (same or not (block.thought_signature or block.namespace)):
+        return block
+    adapted = msgspec.structs.replace(block, id=call_id, name=name)
+    if not same:
+        adapted.thought_signature = adapted.namespace = UNSET
+    return adapted
+
+
+def _adapt_content(content: list[Any] | None, reads_images: bool, omitted: str) -> list[Any]:
+    """Content without blank texts and unknown blocks; without image support each run of images is one notice."""
+    adapted: list[Any] = []
+    after_image = False
+    for block in content or ():
+        is_image = type(block) is ImageContent
+        if is_image and not reads_images:
+            if not after_image:
+                adapted.append(TextContent(omitted))
+        elif is_image or (type(block) is TextContent and block.text.strip()):
+            adapted.append(block)
+        after_image = is_image
+    return content if content is not None and _same_items(adapted, content) else adapted
+
+
+def _same_items(left: Sequence[Any], right: Sequence[Any] | None) -> bool:
+    return right is not None and len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))

@@ -1,0 +1,72 @@
+"""Work done once for a message and kept as long as the message lives.
+
+Histories grow at their end, so what was derived from a message (its form for another model, its encoding for a
+provider) is derived again for every request unless it is kept. Nothing here keeps a message alive.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Hashable
+from typing import Any, Generic, TypeVar
+
+from pinyon.ai.content import ImageContent, TextContent, ThinkingContent, ToolCall
+from pinyon.ai.message import AssistantMessage, Message
+
+Derived = TypeVar("Derived")
+
+
+class MessageMemo(Generic[Derived]):
+    """One derived value for each message, by the message's identity.
+
+    `get` finds the value only under the key it was kept with, and only if the texts and argument objects of the message
+    are still the ones it was derived from; argument objects are compared by identity or value.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[int, tuple[weakref.ref[Message], Hashable, tuple[Any, ...], Derived]] = {}
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, message: Message, key: Hashable) -> Derived | None:
+        """The value kept for `message` under `key`, None where there is none that still holds."""
+        entry = self._kept.get(id(message))
+        if entry is None or entry[0]() is not message or entry[1] != key or entry[2] != _leaves(message):
+            return None
+        return entry[3]
+
+    def put(self, message: Message, key: Hashable, value: Derived) -> None:
+        """Keep `value`, in place of what was kept for the message before."""
+        identity = id(message)
+        kept = self._kept
+
+        def forget(reference: weakref.ref[Message]) -> None:
+            entry = kept.get(identity)
+            if entry is not None and entry[0] is reference:
+                del kept[identity]
+
+        kept[identity] = (weakref.ref(message, forget), key, _leaves(message), value)
+
+
+def _leaves(message: Message) -> tuple[Any, ...]:
+    """Everything in a message that may be changed in place and matters to a model."""
+    content = message.content
+    if isinstance(content, str):
+        return (content,)
+    leaves: list[Any] = []
+    for block in content:
+        kind = type(block)
+        if kind is TextContent:
+            leaves += (block.text, block.text_signature)  # type: ignore[union-attr]
+        elif kind is ToolCall:
+            leaves += (block.id, block.name, block.arguments, block.thought_signature)  # type: ignore[union-attr]
+        elif kind is ThinkingContent:
+            leaves += (block.thinking, block.thinking_signature)  # type: ignore[union-attr]
+        elif kind is ImageContent:
+            leaves.append(block.data)  # type: ignore[union-attr]
+        else:
+            leaves.append(block)
+    if type(message) is AssistantMessage:
+        leaves.append(message.stop_reason)
+    return tuple(leaves)
