@@ -222,8 +222,8 @@ def _last_compaction(table: EntryTable, path: Sequence[int]) -> int | None:
 
 
 def _kept_positions(table: EntryTable, before: list[int], compaction: SessionEntry) -> list[int]:
-    first = table.position(compaction.first_kept_entry_id or "")
-    return before[before.index(first) :] if first is not None and first in before else []
+    first = compaction.first_kept_entry_id
+    return next((before[at:] for at, position in enumerate(before) if table.ids[position] == first), [])
 
 
 def session_entry_to_context_messages(entry: SessionEntry, *, is_first: bool = True) -> list[AgentMessage]:

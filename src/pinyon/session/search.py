@@ -103,6 +103,6 @@ def search_sessions(
         score = search_score(info, parsed)
         if score is not None:
             scored.append((score, info))
-    if sort == "relevance" and query.strip():
+    if sort == "relevance" and (parsed.tokens or parsed.pattern is not None):
         scored.sort(key=lambda item: (item[0], -item[1].modified_ms))
     return [info for _, info in scored]
