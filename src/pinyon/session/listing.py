@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from pinyon._util.abort import AbortSignal, OperationAbortedError
+from pinyon._util.abort import AbortSignal
 from pinyon._util.clock import iso_from_ms, ms_from_iso
 from pinyon.session.header import SessionHeader
 from pinyon.session.line import decode_object, recover_objects
@@ -24,6 +24,7 @@ NO_MESSAGES = "(no messages yet)"
 
 _MAX_PARALLEL_FILES = 10
 _LAST_MS = 253_402_300_800_000  # the year 10000, which ISO times cannot name
+_BATCH_FILES = 10
 _BUFFER_BYTES = 64 * 1024
 
 
@@ -259,10 +260,10 @@ async def collect_session_infos(
     and (loaded, total, None) in between. Raises `OperationAbortedError` when `signal` fires.
     """
     run = _Collection(paths, publish_every, cwd, on_progress, signal)
-    workers = min(_MAX_PARALLEL_FILES, len(paths))
+    await run.work(paths[:1])
     async with asyncio.TaskGroup() as group:
-        for _ in range(workers):
-            group.create_task(run.work())
+        for _ in range(min(_MAX_PARALLEL_FILES, len(paths))):
+            group.create_task(run.work_all())
     run.raise_if_aborted()
     if on_progress is not None:
         on_progress(run.loaded, len(paths), run.sorted())
@@ -281,7 +282,7 @@ class _Collection:
         signal: AbortSignal | None,
     ) -> None:
         self._total = len(paths)
-        self._batches = _batches(paths, publish_every)
+        self._batches = _batches(paths, min(publish_every, _BATCH_FILES))
         self._publish_every = publish_every
         self._cwd = cwd
         self._on_progress = on_progress
@@ -296,21 +297,21 @@ class _Collection:
     def sorted(self) -> list[SessionInfo]:
         return sorted(self._infos, key=lambda info: -info.modified_ms)
 
-    async def work(self) -> None:
+    async def work_all(self) -> None:
         for batch in self._batches:
-            if self._signal is not None and self._signal.aborted:
-                return
-            try:
-                found = await asyncio.to_thread(self._read, batch)
-            except OperationAbortedError:
-                return
-            self._infos += found
-            self._report(len(batch))
+            await self.work(batch)
+
+    async def work(self, batch: Sequence[Path]) -> None:
+        if not batch or (self._signal is not None and self._signal.aborted):
+            return
+        self._infos += await asyncio.to_thread(self._read, batch)
+        self._report(len(batch))
 
     def _read(self, batch: Sequence[Path]) -> list[SessionInfo]:
         infos = []
         for path in batch:
-            self.raise_if_aborted()
+            if self._signal is not None and self._signal.aborted:
+                break
             try:
                 info = read_session_info(path, self._cwd)
             except OSError:
@@ -327,9 +328,7 @@ class _Collection:
         self._on_progress(self.loaded, self._total, self.sorted() if crossed else None)
 
 
-def _batches(paths: Sequence[Path], publish_every: int) -> Iterator[Sequence[Path]]:
-    """One file first, so that there is something to show, then as many at a time as are published together."""
-    yield paths[:1]
-    size = min(publish_every, 10)
+def _batches(paths: Sequence[Path], size: int) -> Iterator[Sequence[Path]]:
+    """All but the first file, which is read alone so that there is something to show."""
     for start in range(1, len(paths), size):
         yield paths[start : start + size]
