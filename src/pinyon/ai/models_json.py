@@ -159,8 +159,9 @@ class _Reader:
 def _provider_faults(provider_id: str, entry: Any) -> Iterator[Fault]:
     if not provider_id.strip():
         yield (), "has an empty id"
-    yield from faults_in(entry, PROVIDER_FIELDS)
-    if not isinstance(entry, dict):
+    found = list(faults_in(entry, PROVIDER_FIELDS))
+    yield from found
+    if found:
         return
     if not any(entry.get(name) for name in _MEANINGFUL):
         yield (), f"says nothing; give it one of {', '.join(_MEANINGFUL)}"
