@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from pinyon.testing.fake_server import FakeServer, Reply
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -23,11 +26,39 @@ def run_example(name: str, cwd: Path, **env: str) -> subprocess.CompletedProcess
     )
 
 
+def test_the_embedding_example_prompts_a_real_server_and_shows_events_and_answer(tmp_path: Path) -> None:
+    agent_dir = tmp_path / ".pi" / "agent"
+    agent_dir.mkdir(parents=True)
+    chunks: list[dict[str, object]] = [
+        {"choices": [{"index": 0, "delta": {"role": "assistant", "content": "A small "}, "finish_reason": None}]},
+        {"choices": [{"index": 0, "delta": {"content": "program."}, "finish_reason": None}]},
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+        {"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13}},
+    ]
+    with FakeServer([Reply.sse([(None, {"id": "1", **chunk}) for chunk in chunks])]) as server:
+        provider = {"baseUrl": f"{server.url}/v1", "api": "openai-completions", "apiKey": "k", "models": [{"id": "m"}]}
+        write(agent_dir / "models.json", {"providers": {"local": provider}})
+        write(agent_dir / "settings.json", {"defaultProvider": "local", "defaultModel": "m"})
+        result = run_example("embed.py", tmp_path)
+    assert (result.returncode, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert lines[-1] == "A small program."
+    assert (lines[0], lines[-2]) == ("AgentStart", "AgentSettled")
+    assert not (agent_dir / "sessions").exists()
+
+
+def write(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value), encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
         ("settings_in_memory.py", "1\n['read', 'grep']\n"),
         ("system_prompt.py", "cwd: "),
+        ("agent_loop.py", "[add: 5.0]\nFive.\n"),
+        ("agent_tool.py", "'enum': ['count', 'skip'], 'default': 'count'}\n{'path': 'agent_tool.py', 'lines': "),
+        ("agent_queue.py", "user: Only Python files.\nmodel: Two files.\n-- turn\nuser: Say goodbye.\n"),
     ],
 )
 def test_an_example_prints_what_it_shows(name: str, shown: str, tmp_path: Path) -> None:
