@@ -11,7 +11,6 @@ import asyncio
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import IO, Literal
@@ -264,6 +263,8 @@ def _marked(request: ProcessRequest) -> tuple[str, Mapping[str, str]]:
 def _stdin(content: bytes) -> AbstractContextManager[IO[bytes] | int]:
     if not content:
         return nullcontext(subprocess.DEVNULL)
+    import tempfile
+
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
     file.write(content)
     file.seek(0)

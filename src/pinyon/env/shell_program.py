@@ -5,7 +5,6 @@ from __future__ import annotations
 import ntpath
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -40,9 +39,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     def here(cls) -> Machine:
         """The machine that runs this program."""
         windows = sys.platform == "win32"
-        return cls(
-            is_windows=windows, environ=os.environ, exists=os.path.exists, which=_where if windows else shutil.which
-        )
+        return cls(is_windows=windows, environ=os.environ, exists=os.path.exists, which=_where if windows else _which)
 
     def variable(self, name: str) -> str | None:
         """An environment variable by its name in any case, as Windows has it."""
@@ -145,6 +142,12 @@ def powershell_script(command: str, program: ShellProgram) -> str:
     script = f"{UTF8_OUTPUT_LINE}\n{command}"
     is_old = ntpath.basename(program.path).lower() == "powershell.exe"
     return script + _WINDOWS_POWERSHELL_EXIT if is_old and not command.rstrip().endswith("`") else script
+
+
+def _which(name: str) -> str | None:
+    import shutil
+
+    return shutil.which(name)
 
 
 def _where(name: str) -> str | None:

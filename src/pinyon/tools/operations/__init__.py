@@ -7,6 +7,11 @@ from typing import TYPE_CHECKING
 from pinyon._util.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from pinyon.tools.operations.command import (
+        create_local_bash_operations,
+        create_local_powershell_operations,
+        env_bash_operations,
+    )
     from pinyon.tools.operations.environment import (
         env_edit_operations,
         env_find_operations,
@@ -61,12 +66,15 @@ __all__ = [
     "StreamReadOperations",
     "WalkOperations",
     "WriteOperations",
+    "create_local_bash_operations",
+    "create_local_powershell_operations",
     "default_edit_operations",
     "default_find_operations",
     "default_grep_operations",
     "default_ls_operations",
     "default_read_operations",
     "default_write_operations",
+    "env_bash_operations",
     "env_edit_operations",
     "env_find_operations",
     "env_grep_operations",
@@ -78,6 +86,11 @@ __all__ = [
 __getattr__, __dir__, _ = lazy_exports(
     __name__,
     {
+        "pinyon.tools.operations.command": (
+            "create_local_bash_operations",
+            "create_local_powershell_operations",
+            "env_bash_operations",
+        ),
         "pinyon.tools.operations.environment": (
             "env_edit_operations",
             "env_find_operations",
