@@ -26,7 +26,7 @@ from pinyon.ai.models_json import ModelsFile, ModelsProblem, ProviderConfig, loa
 from pinyon.ai.option import StreamOptions
 from pinyon.ai.provider import canonical_id, default_models, display_name, fill_placeholders, find_provider, providers
 from pinyon.ai.registration import Registration
-from pinyon.ai.request_auth import AuthResolver, AuthStatus
+from pinyon.ai.request_auth import SIGNING_HEADERS, AuthResolver, AuthStatus, NotConfiguredError, RequestAuth
 from pinyon.ai.request_header import layer_headers, model_headers, session_header, transformed_headers
 from pinyon.ai.resolver import (
     ResolvedModel,
@@ -265,7 +265,7 @@ class ModelRegistry:
         Headers from low to high: the provider's session header, its credential, the model, the options.
         """
         provider_id = canonical_id(model.provider)
-        auth = await self._auth.resolve(provider_id, api_key=options.api_key, env=options.env)
+        auth = await self._credential(provider_id, options)
         look_up = self._auth.look_up(provider_id, options.env)
         configured = model_headers(model.id, self._file.providers.get(provider_id), self._configs(provider_id))
         own = await self._auth.headers_of(configured, look_up, f"model {model.spec!r}")
@@ -279,6 +279,14 @@ class ModelRegistry:
         env = {**auth.env, **(options.env or {})}
         changed = {"api_key": auth.api_key, "headers": headers or None, "env": env or None, "transform_headers": None}
         return model, msgspec.structs.replace(options, **changed)
+
+    async def _credential(self, provider_id: str, options: StreamOptions) -> RequestAuth:
+        try:
+            return await self._auth.resolve(provider_id, api_key=options.api_key, env=options.env)
+        except NotConfiguredError:
+            if any(value and name.lower() in SIGNING_HEADERS for name, value in (options.headers or {}).items()):
+                return RequestAuth(source="option")
+            raise
 
     def stream_fn(self) -> StreamFn:
         """The stream function that signs requests with this registry's credentials."""

@@ -29,7 +29,9 @@ AuthSource = Literal[
 COMMAND_LIFETIME_S = 60.0
 """How long the output of a `models.json` command is used; short, because it may be a token that runs out."""
 
-_SIGNING_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "x-goog-api-key", "cf-aig-authorization"})
+SIGNING_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "x-goog-api-key", "cf-aig-authorization"})
+"""Headers that carry a credential, in lower case; a request that has one needs no key."""
+
 _USE_A_KEY = "store an API key in its place or pass one with --api-key"
 _LOCAL_KEYS = {"llama.cpp": "LLAMA_API_KEY", "ollama": "OLLAMA_API_KEY", "vllm": "VLLM_API_KEY"}
 _SUBSCRIPTION_PREFIX = "sk-ant-oat"
@@ -205,9 +207,7 @@ class AuthResolver:
         for config in self._config_of(provider_id):
             own = await self.headers_of(config.headers, look_up, f"provider {provider_id!r}")
             if config.auth_header and auth.api_key is None:
-                raise NotConfiguredError(
-                    f"provider {provider_id!r} has 'authHeader' but no API key; give it an 'apiKey'"
-                )
+                raise NotConfiguredError(f"provider {provider_id!r} has 'authHeader' and no API key; give it 'apiKey'")
             bearer = {"Authorization": f"Bearer {auth.api_key}"} if config.auth_header else None
             auth.headers = layer_headers(auth.headers, own, bearer)
 
@@ -223,7 +223,7 @@ class AuthResolver:
 
     def _is_signed_by_headers(self, provider_id: str, look_up: Lookup) -> bool:
         return any(
-            name.lower() in _SIGNING_HEADERS and is_resolvable(value, look_up)
+            name.lower() in SIGNING_HEADERS and is_resolvable(value, look_up)
             for config in self._config_of(provider_id)
             for name, value in config.headers.items()
         )
@@ -232,13 +232,13 @@ class AuthResolver:
         """Why a stored credential is of a kind that the provider does not take here."""
         known = find_provider(provider_id)
         if isinstance(stored, OAuthCredential):
-            has_flow = provider_id in self._storage.oauth_providers or is_plain_key(stored)
-            if has_flow or (known is not None and "oauth" in known.auth):
+            if provider_id in self._storage.oauth_providers or is_plain_key(stored):
                 return None
-            return (
-                "its stored sign-in only works in the client that made it; "
-                "store an API key in its place or pass one with --api-key"
-            )
+            if known is None or "oauth" not in known.auth:
+                return f"its stored sign-in only works in the client that made it; {_USE_A_KEY}"
+            if self._storage.is_expired(stored):
+                return f"its stored sign-in has run out and cannot be renewed here; {_USE_A_KEY}"
+            return None
         if known is not None and "api_key" not in known.auth:
             return "it needs a sign-in, and an API key is stored for it"
         return None
