@@ -336,3 +336,16 @@ def initial_model(
         chosen = next((by_key[key] for key in provider_defaults if key in by_key), None)
     chosen = chosen or (ready[0] if ready else None)
     return None if chosen is None else ScopedModel(chosen)
+
+
+def restored_model(
+    models: Sequence[Model], provider: str, model_id: str, *, usable: Usable
+) -> tuple[Model | None, str | None]:
+    """The model that a session recorded, or None and why it cannot be used."""
+    model = next((model for model in models if model.key == (provider, model_id)), None)
+    spec = f"{provider}/{model_id}"
+    if model is None:
+        return None, f"could not restore the model {spec!r}: it is not known here"
+    if not usable(provider):
+        return None, f"could not restore the model {spec!r}: there are no credentials for {provider!r}"
+    return model, None
