@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pinyon.tools.operations.protocol import (
         BashExecOptions,
         BashOperations,
+        BatchStatOperations,
         ContentOperations,
         DirectoryEntry,
         EditOperations,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BashExecOptions",
     "BashOperations",
+    "BatchStatOperations",
     "ContentOperations",
     "DirectoryEntry",
     "EditOperations",
@@ -110,6 +112,7 @@ __getattr__, __dir__, _ = lazy_exports(
         "pinyon.tools.operations.protocol": (
             "BashExecOptions",
             "BashOperations",
+            "BatchStatOperations",
             "ContentOperations",
             "DirectoryEntry",
             "EditOperations",

@@ -6,7 +6,7 @@ import asyncio
 import errno
 import os
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from pinyon._util.abort import AbortSignal
@@ -140,9 +140,20 @@ class LocalLsOperations:
         """What stands at `path`, links followed."""
         return EntryStat(is_directory=stat.S_ISDIR((await asyncio.to_thread(os.stat, path)).st_mode))
 
+    async def stat_many(self, paths: Sequence[str]) -> list[EntryStat | None]:
+        """What stands at each path, links followed; None where nothing does."""
+        return await asyncio.to_thread(lambda: [_entry_stat(path) for path in paths])
+
     async def readdir(self, path: str) -> list[str]:
         """Names of the direct children."""
         return await asyncio.to_thread(os.listdir, path)
+
+
+def _entry_stat(path: str) -> EntryStat | None:
+    try:
+        return EntryStat(is_directory=stat.S_ISDIR(Path(path).stat().st_mode))
+    except OSError:
+        return None
 
 
 def default_read_operations() -> ReadOperations:

@@ -185,3 +185,12 @@ class LsOperations(Protocol):
     async def readdir(self, path: str) -> list[str]:
         """Names of the direct children, hidden ones included."""
         ...
+
+
+@runtime_checkable
+class BatchStatOperations(Protocol):
+    """Ls operations that look at many entries at once."""
+
+    async def stat_many(self, paths: Sequence[str]) -> list[EntryStat | None]:
+        """What stands at each path, links followed; None where nothing does."""
+        ...
