@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -43,22 +44,24 @@ def status_error_text(status: int, body: str, *, unwrap_error: bool) -> str:
     """The text for a failed response: the status, then what the server said.
 
     With `unwrap_error` a JSON body that has an `error` object gives `<status>: <that object>`. Every other body gives
-    `<status> <body>`, cut after `MAX_BODY_CHARS` characters.
+    `<status> <body>`, JSON in its compact form, cut after `MAX_BODY_CHARS` characters.
     """
     body = body.strip()
     if not body:
         return f"{status} status code (no body)"
-    error = _error_object(body) if unwrap_error else None
-    return f"{status} {_shortened(body)}" if error is None else f"{status}: {_shortened(error)}"
+    value = _json_object(body)
+    error = value.get("error") if unwrap_error and value is not None else None
+    if isinstance(error, dict):
+        return f"{status}: {_shortened(_json.encode(error).decode())}"
+    return f"{status} {_shortened(body if value is None else _json.encode(value).decode())}"
 
 
-def _error_object(body: str) -> str | None:
+def _json_object(body: str) -> dict[str, Any] | None:
     try:
         value = _json.decode(body)
     except _json.JsonError:
         return None
-    error = value.get("error") if isinstance(value, dict) else None
-    return _json.encode(error).decode() if isinstance(error, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def _shortened(text: str) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from pinyon._util.terminal import strip_terminal_control
 from pinyon.ai.model import Model, supported_levels
+from pinyon.ai.model_registry import ModelRegistry
 
 HEADINGS = ("provider", "model", "context", "max-out", "thinking", "images")
 
@@ -16,6 +17,12 @@ No model can be used yet. Any of these makes one usable:
   - start a local server:  Ollama, llama.cpp, LM Studio or vLLM on its default port; it then appears here
   - look around first:     pinyon demo
 """
+
+
+async def list_models(registry: ModelRegistry, search: str | None = None) -> str:
+    """The table of models that have credentials, those of local servers that answer now included."""
+    await registry.find_local_models()
+    return models_table(registry.get_available(), search)
 
 
 def models_table(models: Iterable[Model], search: str | None = None) -> str:
@@ -67,8 +74,3 @@ def _in_order(word: str, text: str) -> bool:
         if position < 0:
             return False
     return True
-
-
-def problems_text(problems: Sequence[str]) -> str:
-    """Problems of models.json as warnings."""
-    return "".join(f"Warning: {strip_terminal_control(problem)}\n" for problem in problems)

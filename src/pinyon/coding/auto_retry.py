@@ -89,15 +89,13 @@ class AutoRetry:
             )
         )
         self._omit_answer(message)
-        if await self._pause(delay_ms):
-            return True
-        self._finish(success=False, error=CANCELLED)
-        return False
+        return await self._pause(delay_ms)
 
     def abort(self) -> None:
-        """End the pause; no further attempt is made."""
-        if self._wait is not None:
+        """End the pause; no further attempt is made, and listeners hear so at once."""
+        if self._wait is not None and not self._wait.signal.aborted:
             self._wait.abort()
+            self._finish(success=False, error=CANCELLED)
 
     def reset(self) -> None:
         """Forget the attempts, for a new prompt."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from pinyon.ai.content import ToolCall
 from pinyon.ai.message import AgentMessage, AssistantMessage
@@ -44,23 +45,23 @@ def result_of(messages: list[AgentMessage]) -> RunResult:
 def total_usage(usages: Iterable[Usage]) -> Usage:
     """The sum of usages; optional parts are kept if any of them has it, provider totals only if all have."""
     total = Usage()
-    from_provider: list[bool] = []
+    from_provider: list[bool | UnsetType] = []
     for usage in usages:
         total.input += usage.input
         total.output += usage.output
         total.cache_read += usage.cache_read
         total.cache_write += usage.cache_write
         total.total_tokens += usage.total_tokens
-        if usage.reasoning:
+        if usage.reasoning is not UNSET:
             total.reasoning = (total.reasoning or 0) + usage.reasoning
-        if usage.cache_write_1h:
+        if usage.cache_write_1h is not UNSET:
             total.cache_write_1h = (total.cache_write_1h or 0) + usage.cache_write_1h
         total.cost.input += usage.cost.input
         total.cost.output += usage.cost.output
         total.cost.cache_read += usage.cost.cache_read
         total.cost.cache_write += usage.cost.cache_write
         total.cost.total += usage.cost.total
-        from_provider.append(bool(usage.cost.total_from_provider))
-    if from_provider and all(from_provider):
-        total.cost.total_from_provider = True
+        from_provider.append(usage.cost.total_from_provider)
+    if from_provider and UNSET not in from_provider:
+        total.cost.total_from_provider = all(from_provider)
     return total

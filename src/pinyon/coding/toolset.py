@@ -19,6 +19,10 @@ DEFAULT_TOOL_NAMES = ("read", "bash", "edit", "write")
 """Built-in tools that are active without further settings."""
 
 
+MakeTool = Callable[[str], ToolDefinition]
+"""Makes the tool of a name."""
+
+
 class ToolChoice:
     """Which tools a user asked for: an allowlist or edits of the defaults, a denylist, and switches.
 
@@ -87,21 +91,29 @@ class Toolset:
         self._context = context
         self._choice = choice
         self._on_change = on_change
+        self._makers: dict[str, MakeTool] = {}
         self._definitions: dict[str, ToolDefinition] = {}
         self._bound: dict[str, AgentTool] = {}
         self._active: list[str] = []
 
-    def register(self, definitions: Iterable[ToolDefinition], *, builtin: bool) -> None:
-        """Add tools; those that start active are activated at once."""
-        definitions = list(definitions)
+    def offer_builtin(self, names: Sequence[str], make: MakeTool) -> None:
+        """Add the built-in tools of these names, each made when it is first needed; activate those that start so."""
+        for name in names:
+            self._makers[name] = make
+            self._definitions.pop(name, None)
+            self._bound.pop(name, None)
+        self._active += [name for name in self._choice.default_names(names) if name not in self._active]
+        self._changed()
+
+    def register(self, definitions: Iterable[ToolDefinition]) -> None:
+        """Add tools of a program or an extension; those that start active are activated at once."""
         for definition in definitions:
-            self._definitions[definition.name] = definition
-            self._bound[definition.name] = definition.bind(self._context)
-        names = [definition.name for definition in definitions]
-        if builtin:
-            self._active += [name for name in self._choice.default_names(names) if name not in self._active]
-        else:
-            self._active += [name for name in names if name not in self._active and self._starts_active(name)]
+            name = definition.name
+            self._makers[name] = lambda _, made=definition: made  # type: ignore[misc]
+            self._definitions[name] = definition
+            self._bound.pop(name, None)
+            if name not in self._active and self._starts_active(name):
+                self._active.append(name)
         self._changed()
 
     def _starts_active(self, name: str) -> bool:
@@ -117,29 +129,29 @@ class Toolset:
     @property
     def active(self) -> list[ToolDefinition]:
         """The active tools, in order."""
-        return [self._definitions[name] for name in self._active]
+        return [self._made(name) for name in self._active]
 
     @property
     def definitions(self) -> list[ToolDefinition]:
         """All registered tools that are not hidden, in order of registration."""
-        return [tool for tool in self._definitions.values() if tool.exposure != "hidden"]
+        return [tool for tool in map(self._made, self._makers) if tool.exposure != "hidden"]
 
     @property
     def callable_names(self) -> list[str]:
         """Names of the tools that other tools may call."""
         return [
             name
-            for name, tool in self._definitions.items()
+            for name, tool in ((name, self._made(name)) for name in self._makers)
             if tool.exposure in ("codemode", "deferred") or (tool.exposure == "direct" and name in self._active)
         ]
 
     def get(self, name: str) -> ToolDefinition | None:
         """The registered tool of this name."""
-        return self._definitions.get(name)
+        return self._made(name) if name in self._makers else None
 
     def bound(self, name: str) -> AgentTool | None:
         """The tool of this name as the loop runs it."""
-        return self._bound.get(name)
+        return self._runnable(name) if name in self._makers else None
 
     def set_active(self, names: Iterable[str]) -> None:
         """Make exactly these tools active; unknown, hidden and refused ones are ignored.
@@ -152,8 +164,20 @@ class Toolset:
         self._changed()
 
     def _can_activate(self, name: str) -> bool:
-        tool = self._definitions.get(name)
+        tool = self.get(name)
         return tool is not None and tool.exposure != "hidden" and self._choice.permits(name)
 
+    def _made(self, name: str) -> ToolDefinition:
+        definition = self._definitions.get(name)
+        if definition is None:
+            definition = self._definitions[name] = self._makers[name](name)
+        return definition
+
+    def _runnable(self, name: str) -> AgentTool:
+        tool = self._bound.get(name)
+        if tool is None:
+            tool = self._bound[name] = self._made(name).bind(self._context)
+        return tool
+
     def _changed(self) -> None:
-        self._on_change([self._bound[name] for name in self._active])
+        self._on_change([self._runnable(name) for name in self._active])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from msgspec import UNSET
@@ -67,6 +68,8 @@ class Compactor:
         self._omit_answer = omit_answer
         self._refresh = refresh
         self._running: AbortController | None = None
+        self._idle = asyncio.Event()
+        self._idle.set()
         self._overflow_attempted = False
 
     @property
@@ -78,6 +81,10 @@ class Compactor:
         """Stop a compaction in progress; the session stays as it was."""
         if self._running is not None:
             self._running.abort()
+
+    async def wait_for_idle(self) -> None:
+        """Return when no summary is being written."""
+        await self._idle.wait()
 
     def user_message_started(self) -> None:
         """A new user message allows one more recovery from an overflow."""
@@ -121,19 +128,23 @@ class Compactor:
         The events are emitted in any case, the last one after the session is idle again.
         """
         self._emit(CompactionStart(reason="manual"))
-        controller = self._running = AbortController()
+        controller = self._begin()
         try:
             result = await self._summarise(self._prepare(), "manual", controller, custom_instructions)
         except OperationAbortedError:
-            self._running = None
+            self._end()
             self._emit(CompactionEnd(reason="manual", aborted=True, will_retry=False))
             raise OperationAbortedError(ABORTED) from None
         except PinyonError as error:
-            self._running = None
-            self._emit(CompactionEnd(reason="manual", aborted=False, will_retry=False, error_message=str(error)))
+            self._end()
+            self._emit(
+                CompactionEnd(
+                    reason="manual", aborted=False, will_retry=False, error_message=f"Compaction failed: {error}"
+                )
+            )
             raise
         finally:
-            self._running = None
+            self._end()
         self._emit(CompactionEnd(reason="manual", aborted=False, will_retry=False, result=result))
         return result
 
@@ -187,21 +198,34 @@ class Compactor:
         except PinyonError:
             return False  # nothing can be summarised: the next request shows whether the context still fits
         self._emit(CompactionStart(reason=reason))
-        controller = self._running = AbortController()
+        controller = self._begin()
         try:
             result = await self._summarise(preparation, reason, controller, None)
         except OperationAbortedError:
-            self._running = None
+            self._end()
             self._emit(CompactionEnd(reason=reason, aborted=True, will_retry=False))
             return False
         except PinyonError as error:
-            self._running = None
-            self._emit(CompactionEnd(reason=reason, aborted=False, will_retry=False, error_message=str(error)))
+            self._end()
+            self._emit(
+                CompactionEnd(
+                    reason=reason, aborted=False, will_retry=False, error_message=f"Compaction failed: {error}"
+                )
+            )
             return False
         finally:
-            self._running = None
+            self._end()
         self._emit(CompactionEnd(reason=reason, aborted=False, will_retry=will_retry, result=result))
         return True
+
+    def _begin(self) -> AbortController:
+        self._idle.clear()
+        self._running = AbortController()
+        return self._running
+
+    def _end(self) -> None:
+        self._running = None
+        self._idle.set()
 
     def _prepare(self) -> CompactionPreparation:
         if self._model() is None:
@@ -251,3 +275,8 @@ class Compactor:
             on_attempt_start=lambda: self._emit(SummarizationRetryAttemptStart(source="compaction", reason=reason)),
             on_finished=lambda: self._emit(SummarizationRetryFinished()),
         )
+
+
+def _failed(reason: CompactionReason, error: PinyonError) -> CompactionEnd:
+    message = f"Compaction failed: {error}"
+    return CompactionEnd(reason=reason, aborted=False, will_retry=False, error_message=message)

@@ -80,8 +80,8 @@ class SummaryWriter(msgspec.Struct, kw_only=True):
             raise SummaryError("the summary was cut at the output limit of the model and is not used")
         if answer.tool_calls:
             raise SummaryError("the model called a tool instead of writing a summary")
-        summary = "\n".join(block.text for block in answer.content if isinstance(block, TextContent)).strip()
-        if not summary:
+        summary = "\n".join(block.text for block in answer.content if isinstance(block, TextContent))
+        if not summary.strip():
             raise SummaryError("the model returned an empty summary")
         return Summary(text=summary, usage=answer.usage)
 

@@ -1,0 +1,214 @@
+"""The start of a real run: from parsed arguments to a mode that works and an exit code.
+
+The order matters and is fixed: arguments, working directory, session, services for the session's own directory,
+model, prompts, and only then the mode. Whatever is wrong on the way ends with one clear line on standard error and exit
+code 1.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pinyon._util.terminal import strip_terminal_control
+from pinyon.cli.args import CliArgs, parse_args
+from pinyon.cli.flag import COMMANDS
+from pinyon.errors import PinyonError
+
+if TYPE_CHECKING:
+    from pinyon.coding.pi_agent import PiAgent
+    from pinyon.coding.services import Services
+
+_NOT_INTERACTIVE = (
+    "The interactive mode is not part of this version yet. Ask one question with\n"
+    "    pinyon -p 'your question'\n"
+    "pipe text in (`git diff | pinyon -p 'review this'`), continue with `pinyon -c -p '...'`, or try `pinyon demo`."
+)
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run the command line that `cli.entry` did not answer by itself; returns the exit code."""
+    if argv and argv[0] == "demo":
+        return _run_async_demo(argv[1:])
+    if argv and argv[0] in COMMANDS:
+        return fail(f"`pinyon {argv[0]}` is not part of this version yet")
+    args = parse_args(argv)
+    for problem in args.problems:
+        tell(f"{problem.type.capitalize()}: {problem.message}")
+    if args.has_errors:
+        return 1
+    if args.offline:
+        os.environ.update({"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1"})
+    os.environ.update({"PI_CODING_AGENT": "true", "AI_AGENT": "pi"})
+    try:
+        return _run_mode(args)
+    except PinyonError as error:
+        return fail(str(error))
+
+
+def fail(message: str) -> int:
+    """Tell an error and return exit code 1."""
+    tell(f"Error: {message}")
+    return 1
+
+
+def tell(message: str) -> None:
+    """Write a line for people to standard error."""
+    with contextlib.suppress(BrokenPipeError):
+        sys.stderr.write(strip_terminal_control(message) + "\n")
+        sys.stderr.flush()
+
+
+def warn(message: str) -> None:
+    """Tell a warning."""
+    tell(f"Warning: {message}")
+
+
+def _run_async_demo(arguments: Sequence[str]) -> int:
+    if arguments:
+        return fail(f"`pinyon demo` takes no arguments, got {arguments[0]!r}")
+    from pinyon.cli.demo import run_demo
+    from pinyon.cli.interrupt import run_until_signal
+
+    return run_until_signal(run_demo())
+
+
+def _run_mode(args: CliArgs) -> int:
+    cwd = _working_directory()
+    if args.list_models:
+        return _list_models(args, cwd)
+    mode = args.mode or ("text" if args.print or not _is_terminal() else None)
+    if mode is None:
+        return fail(_NOT_INTERACTIVE)
+    for name in ("resume", "fork", "export"):
+        if getattr(args, name):
+            return fail(f"--{name} is not part of this version yet")
+    return _run_print_mode(args, cwd, mode)
+
+
+def _working_directory() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise PinyonError("the working directory does not exist any more; change to one that does") from None
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _run_print_mode(args: CliArgs, cwd: Path, mode: str) -> int:
+    from pinyon.cli.interrupt import run_until_signal
+    from pinyon.modes.output import OutputGuard
+
+    with OutputGuard() as guard:
+        return run_until_signal(_serve_rpc(args, cwd, guard.fd) if mode == "rpc" else _print(args, cwd, mode, guard.fd))
+
+
+async def _print(args: CliArgs, cwd: Path, mode: str, fd: int) -> int:
+    from pinyon.cli.prompt_input import start_prompts
+    from pinyon.cli.stdin_text import read_piped_text
+    from pinyon.coding.selection import NO_MODEL
+    from pinyon.modes.output import OutputWriter
+    from pinyon.modes.print_mode import run_print_mode
+
+    try:
+        pi = await start(args, cwd)
+        prompts = start_prompts(
+            args.messages,
+            args.files,
+            cwd,
+            piped=lambda has_prompt: read_piped_text(has_prompt=has_prompt, warn=warn),
+        )
+        if pi.session.model is None:
+            return fail(pi.model_fallback_message or NO_MODEL)
+        if pi.model_fallback_message:
+            warn(pi.model_fallback_message)
+        return await run_print_mode(
+            pi,
+            "json" if mode == "json" else "text",
+            prompts.first,
+            prompts.images,
+            prompts.others,
+            writer=OutputWriter(fd),
+        )
+    except PinyonError as error:
+        return fail(str(error))
+
+
+async def _serve_rpc(args: CliArgs, cwd: Path, fd: int) -> int:
+    from pinyon.modes.output import OutputWriter
+    from pinyon.modes.rpc.server import run_rpc_mode
+
+    if args.files:
+        return fail(f"@{args.files[0]}: files cannot be attached in RPC mode; send them with the prompt command")
+    try:
+        pi = await start(args, cwd)
+    except PinyonError as error:
+        return fail(str(error))
+    return await run_rpc_mode(pi, writer=OutputWriter(fd))
+
+
+async def start(args: CliArgs, cwd: Path) -> PiAgent:
+    """Build the agent and its session as the arguments ask. Diagnostics that are no errors are told as warnings."""
+    from pinyon.cli.model_choice import choose_model
+    from pinyon.cli.session_choice import choose_session
+    from pinyon.coding.pi_agent import PiAgent
+
+    services = _services(args, cwd)
+    manager, tree = await choose_session(args, cwd, services.settings, warn=warn)
+    session_cwd = Path(tree.get_cwd())
+    if session_cwd != cwd:
+        services = _services(args, session_cwd)
+    for diagnostic in services.diagnostics:
+        tell(f"{diagnostic.type.capitalize()}: {diagnostic.message}")
+    choice = await choose_model(args, services, warn=warn)
+    pi = await PiAgent.create(
+        services=services,
+        session_manager=manager,
+        model=choice.model,
+        thinking_level=choice.thinking_level,
+        stream_fn=choice.stream_fn,
+        tools=args.tools,
+        exclude_tools=args.exclude_tools,
+        no_tools="all" if args.no_tools else "builtin" if args.no_builtin_tools else None,
+    )
+    await pi.create_agent_session(session=tree)
+    return pi
+
+
+def _services(args: CliArgs, cwd: Path) -> Services:
+    from pinyon.coding.services import ResourceOptions, create_services
+
+    options = ResourceOptions(
+        system_prompt=args.system_prompt,
+        append_system_prompt=args.append_system_prompt,
+        no_context_files=args.no_context_files,
+        trust_override=args.project_trust,
+    )
+    services = create_services(cwd, options=options)
+    proxy = services.settings.get_http_proxy()
+    if proxy:
+        for name in ("HTTP_PROXY", "HTTPS_PROXY"):
+            os.environ.setdefault(name, proxy)
+    return services
+
+
+def _list_models(args: CliArgs, cwd: Path) -> int:
+    from pinyon.cli.interrupt import run_until_signal
+    from pinyon.cli.list_models import list_models
+
+    async def listing() -> int:
+        services = _services(args, cwd)
+        for diagnostic in services.diagnostics:
+            tell(f"{diagnostic.type.capitalize()}: {diagnostic.message}")
+        text = await list_models(services.registry, args.list_models_search)
+        stream = sys.stderr if args.print or args.mode else sys.stdout
+        stream.write(text)
+        return 0
+
+    return run_until_signal(listing())

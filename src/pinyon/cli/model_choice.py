@@ -1,0 +1,44 @@
+"""Which model the flags ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from pinyon.ai.model import Model, ThinkingLevel
+from pinyon.ai.stream import StreamFn
+from pinyon.cli.args import CliArgs
+from pinyon.cli.demo import MODEL_ID, PROVIDER, demo_model
+from pinyon.coding.services import Services
+from pinyon.errors import ConfigError
+
+
+class ModelChoice(msgspec.Struct, kw_only=True):
+    """Model and level from the flags; None leaves them to the session and the settings."""
+
+    model: Model | None = None
+    thinking_level: ThinkingLevel | None = None
+    stream_fn: StreamFn | None = None
+
+
+async def choose_model(args: CliArgs, services: Services, *, warn: Callable[[str], None]) -> ModelChoice:
+    """Resolve `--model`, `--provider`, `--thinking` and `--api-key`. Raises `ModelError` or `ConfigError`."""
+    if args.model is None:
+        if args.provider is not None:
+            raise ConfigError(f"--provider {args.provider} needs --model; `pinyon --list-models` shows its models")
+        if args.api_key is not None:
+            raise ConfigError("--api-key needs --model, so that it is clear whose key it is")
+        return ModelChoice(thinking_level=args.thinking)
+    if args.model == f"{PROVIDER}/{MODEL_ID}":
+        from pinyon.cli.demo_script import demo_stream
+
+        return ModelChoice(model=demo_model(), stream_fn=demo_stream)
+    resolved = await services.registry.resolve_cli(
+        args.model, provider=args.provider, thinking_level=args.thinking, has_inline_key=args.api_key is not None
+    )
+    if resolved.warning:
+        warn(resolved.warning)
+    if args.api_key is not None:
+        services.auth_storage.set_runtime_api_key(resolved.model.provider, args.api_key)
+    return ModelChoice(model=resolved.model, thinking_level=resolved.thinking_level)

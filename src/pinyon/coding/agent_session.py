@@ -1,0 +1,635 @@
+"""A conversation: the facade through which programs and modes prompt, steer, abort and watch one session.
+
+The session tree is the authority: before every request the agent's context is projected from it. Each finished message
+is appended after the listeners heard of it. The work is done by collaborators with one job each: the run control, the
+message queue, the toolset, the model selection and the automatic retry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from pinyon._util.abort import AbortSignal
+from pinyon._util.clock import SYSTEM_CLOCK, Clock
+from pinyon.agent.agent import Agent
+from pinyon.agent.event import AgentEnd, AgentEvent, AgentStart, MessageEnd, MessageStart, MessageUpdate
+from pinyon.agent.hook import RequestState, RequestUpdate, TurnContext
+from pinyon.agent.queue import QueueMode
+from pinyon.ai.content import ImageContent, TextContent, UserBlock
+from pinyon.ai.message import (
+    AgentMessage,
+    AssistantMessage,
+    CustomMessage,
+    SystemMessage,
+    ToolResultMessage,
+    UserMessage,
+)
+from pinyon.ai.model import Model, ThinkingLevel
+from pinyon.ai.retry import RetryCallbacks
+from pinyon.coding.answer import last_assistant
+from pinyon.coding.auto_retry import AutoRetry, retry_policy
+from pinyon.coding.compaction.compactor import Compactor
+from pinyon.coding.compaction.settings import compaction_settings
+from pinyon.coding.compaction.summary import SummaryWriter
+from pinyon.coding.event import CompactionResult, EntryAppended, SessionEvent, SessionInfoChanged
+from pinyon.coding.event_hub import EventHub, SessionListener
+from pinyon.coding.hooks import PromptInput, PromptSource, SessionHooks
+from pinyon.coding.message_queue import MessageQueue, QueueName
+from pinyon.coding.prompt_images import fit_images, image_from
+from pinyon.coding.run_control import RunControl
+from pinyon.coding.run_result import RunResult, result_of
+from pinyon.coding.selection import NO_MODEL, ModelSelection
+from pinyon.coding.statistics import ContextUsage, SessionStats, context_usage, session_stats
+from pinyon.coding.system_prompt import SystemPrompt
+from pinyon.coding.toolset import Toolset
+from pinyon.coding.user_shell import UserShell
+from pinyon.errors import AgentBusyError, ConfigError, ModelError
+from pinyon.resources.settings import SettingsManager
+from pinyon.session.session import Session
+
+if TYPE_CHECKING:
+    from pinyon.tools.operations import BashOperations
+    from pinyon.tools.user_command import BashResult
+
+Disposition = Literal["started", "queued", "handled"]
+StreamingBehavior = Literal["steer", "followUp"]
+
+
+class AgentSession:
+    """One conversation. Made by `PiAgent.create_agent_session`; `events` go to `subscribe`d listeners in order.
+
+    At most one run is in progress. Coroutines that run the model return when nothing automatic is left to do.
+    """
+
+    def __init__(
+        self,
+        *,
+        agent: Agent,
+        session: Session,
+        settings: SettingsManager,
+        selection: ModelSelection,
+        toolset: Toolset,
+        system_prompt: SystemPrompt,
+        events: EventHub,
+        hooks: SessionHooks | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self.agent = agent
+        self.session = session
+        self.settings = settings
+        self.events = events
+        self.toolset = toolset
+        self.selection = selection
+        self.hooks = hooks or SessionHooks()
+        self._system_prompt = system_prompt
+        self._clock = clock
+        self._queue = MessageQueue(agent, events.emit)
+        self._answer_entry_id: str | None = None
+        self._is_storing = True
+        self._retry = AutoRetry(
+            policy=lambda: retry_policy(settings),
+            context_window=lambda: self.model.context_window if self.model else 0,
+            omit_answer=self._omit_answer,
+            emit=events.emit,
+            clock=clock,
+        )
+        self._compactor = Compactor(
+            session=session,
+            settings=lambda: compaction_settings(settings, self.model),
+            model=lambda: self.model,
+            writer=self._summary_writer,
+            emit=events.emit,
+            omit_answer=self._omit_answer,
+            refresh=self._refresh_context,
+        )
+        self._shell = UserShell(
+            session=session,
+            settings=settings,
+            is_busy=lambda: self.is_streaming,
+            emit=events.emit,
+            refresh=self._refresh_context,
+            clock=clock,
+        )
+        self._run = RunControl(
+            agent=agent,
+            emit=events.emit,
+            follow_ons=(self._retry_answer, self._compactor.check, self._deliver_waiting),
+            on_abort=self._abort_waiting,
+            on_settling=self._settling,
+        )
+        agent.prepare_request = self._prepare_request
+        agent.prepare_next_turn_with_context = self._prepare_next_turn
+        agent.subscribe(self._on_agent_event)
+        self._refresh_context()
+
+    # What the session is and does now.
+
+    @property
+    def messages(self) -> list[AgentMessage]:
+        """The conversation as it will be projected for the next request."""
+        return self.agent.state.messages
+
+    @property
+    def model(self) -> Model | None:
+        """The model that answers next."""
+        return self.selection.model
+
+    @property
+    def thinking_level(self) -> ThinkingLevel:
+        """The thinking level of the next request."""
+        return self.selection.thinking_level
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether a run is in progress."""
+        return self._run.is_active
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no run is in progress."""
+        return not self._run.is_active
+
+    @property
+    def is_compacting(self) -> bool:
+        """Whether earlier history is being summarised."""
+        return self._compactor.is_running
+
+    @property
+    def is_retrying(self) -> bool:
+        """Whether the pause before a repeated request is running."""
+        return self._retry.is_waiting
+
+    @property
+    def retry_attempt(self) -> int:
+        """How many times the present answer was asked for again."""
+        return self._retry.attempt
+
+    @property
+    def session_id(self) -> str:
+        """Id of the session."""
+        return self.session.get_session_id()
+
+    @property
+    def session_file(self) -> Any:
+        """Path of the session's file; None for one that is kept in memory."""
+        return self.session.get_session_file()
+
+    @property
+    def session_name(self) -> str | None:
+        """Display name of the session."""
+        return self.session.get_session_name()
+
+    @property
+    def system_prompt(self) -> str:
+        """The prompt that the next request will carry."""
+        return self._system_prompt.text()
+
+    @property
+    def steering_messages(self) -> list[str]:
+        """Texts that wait for the end of the present turn."""
+        return list(self._queue.steering)
+
+    @property
+    def follow_up_messages(self) -> list[str]:
+        """Texts that wait for the end of the present run."""
+        return list(self._queue.follow_up)
+
+    @property
+    def pending_message_count(self) -> int:
+        """How many texts wait."""
+        return len(self._queue)
+
+    def subscribe(self, listener: SessionListener) -> Callable[[], None]:
+        """Call `listener(event)` for every event, in order; returns the function that ends it.
+
+        Listeners run inline and must not block. A listener hears of a message before it stands in the session file.
+        """
+        return self.events.subscribe(listener)
+
+    def add_gate(self, gate: Callable[[], Any]) -> Callable[[], None]:
+        """Await `gate()` after each event of the agent, to hold it back while a consumer is slow."""
+        return self.events.add_gate(gate)
+
+    # Prompting.
+
+    async def prompt(
+        self,
+        text: str,
+        *,
+        images: Sequence[ImageContent | dict[str, Any]] = (),
+        expand_prompt_templates: bool = True,
+        streaming_behavior: StreamingBehavior | None = None,
+        source: PromptSource = "sdk",
+        preflight_result: Callable[[Disposition], None] | None = None,
+    ) -> Disposition:
+        """Send a prompt and return when the session has settled.
+
+        During a run `streaming_behavior` says whether the prompt steers or follows up; without it `AgentBusyError` is
+        raised. `preflight_result` is told as soon as it is clear what becomes of the prompt. Raises `AuthError` or
+        `ModelError` when the model cannot be asked; failures of the model are answers, not exceptions.
+        """
+        report = preflight_result or _ignore
+        if self._run.is_settling:
+            self._run.defer(
+                lambda: self.prompt(
+                    text,
+                    images=images,
+                    expand_prompt_templates=expand_prompt_templates,
+                    streaming_behavior=streaming_behavior,
+                    source=source,
+                    preflight_result=preflight_result,
+                )
+            )
+            return "queued"
+        if expand_prompt_templates and await self._run_command(text):
+            report("handled")
+            return "handled"
+        prompt = await self._transformed(text, images, source, expand=expand_prompt_templates)
+        if prompt.handled:
+            report("handled")
+            return "handled"
+        if self._run.is_active or self._compactor.is_running:
+            if streaming_behavior is None and not self._run.is_active:
+                raise AgentBusyError("the session is being compacted; wait for its end, or steer or queue a follow-up")
+            if streaming_behavior is None:
+                raise AgentBusyError(
+                    "the session is working; pass streaming_behavior 'steer' or 'followUp' to queue this prompt"
+                )
+            self._enqueue(prompt, streaming_behavior)
+            report("queued")
+            return "queued"
+        self.selection.require_usable()
+        await self._run.run(lambda: self._starting_messages(prompt), on_started=lambda: report("started"))
+        return "started"
+
+    async def steer(
+        self,
+        message: str | UserMessage,
+        images: Sequence[ImageContent | dict[str, Any]] = (),
+        *,
+        source: PromptSource = "sdk",
+    ) -> Disposition:
+        """Queue a message that the model sees after the tool calls of the present turn."""
+        return await self._queue_text(message, images, source, "steer")
+
+    async def follow_up(
+        self,
+        message: str | UserMessage,
+        images: Sequence[ImageContent | dict[str, Any]] = (),
+        *,
+        source: PromptSource = "sdk",
+    ) -> Disposition:
+        """Queue a message that the model sees when it would otherwise stop."""
+        return await self._queue_text(message, images, source, "followUp")
+
+    def clear_queue(self) -> tuple[list[str], list[str]]:
+        """Drop the waiting messages; returns their texts, steering and follow-ups."""
+        return self._queue.clear()
+
+    async def abort(self) -> None:
+        """Stop what runs and return when it has settled. Waiting messages stay queued."""
+        await self._run.abort()
+        await self._compactor.wait_for_idle()
+
+    def abort_retry(self) -> None:
+        """End the pause before a repeated request; the failed answer stands."""
+        self._retry.abort()
+
+    async def wait_for_idle(self) -> None:
+        """Return when no run is in progress."""
+        await self._run.wait_for_idle()
+
+    async def compact(self, custom_instructions: str | None = None) -> CompactionResult:
+        """Replace earlier history by a summary now, stopping a run in progress first.
+
+        Messages that were queued meanwhile are delivered before this returns. Raises `SessionError` when there is
+        nothing to compact, `SummaryError` when no usable summary came back, `OperationAbortedError` after an abort.
+        """
+        await self.abort()
+        try:
+            return await self._compactor.compact(custom_instructions)
+        finally:
+            if self.agent.has_queued_messages() and not self._run.is_active and not self._run.abort_requested:
+                await self._run.resume()
+
+    def abort_compaction(self) -> None:
+        """Stop a compaction in progress; the session stays as it was."""
+        self._compactor.abort()
+
+    @property
+    def is_bash_running(self) -> bool:
+        """Whether a shell command of the user is running."""
+        return self._shell.is_running
+
+    async def execute_bash(
+        self,
+        command: str,
+        on_chunk: Callable[[str], None] | None = None,
+        *,
+        exclude_from_context: bool = False,
+        id: str | None = None,  # noqa: A002 - the field's own name
+        operations: BashOperations | None = None,
+    ) -> BashResult:
+        """Run a shell command of the user in the session's directory and record it in the conversation.
+
+        `on_chunk` gets the output as it comes; a command that is excluded from the context is stored but not sent.
+        """
+        return await self._shell.run(
+            command,
+            exclude_from_context=exclude_from_context,
+            on_chunk=on_chunk,
+            run_id=id,
+            operations=operations,
+        )
+
+    def abort_bash(self) -> None:
+        """Stop all shell commands of the user."""
+        self._shell.abort()
+
+    def get_session_stats(self) -> SessionStats:
+        """Counts, tokens and cost over all entries of the session."""
+        return session_stats(self.session, self.get_context_usage())
+
+    def get_context_usage(self) -> ContextUsage | None:
+        """How much of the model's window the context takes; None without a model or a window."""
+        return context_usage(self.session, self.model)
+
+    # Runs with a result.
+
+    async def run(self, prompt: str, images: Sequence[ImageContent | dict[str, Any]] = ()) -> RunResult:
+        """Send a prompt and return what came of it. Start errors raise; a failed answer is in the result."""
+        with _Collector(self.events) as finished:
+            await self.prompt(prompt, images=images)
+        return result_of(finished.messages)
+
+    async def run_messages(self, prompts: Sequence[AgentMessage]) -> RunResult:
+        """Start a run with ready messages, such as several user messages or custom ones."""
+        self.selection.require_usable()
+        with _Collector(self.events) as finished:
+            await self._run.run(lambda: self._with_system_patch(list(prompts)))
+        return result_of(finished.messages)
+
+    async def continue_run(self) -> RunResult:
+        """Ask the model to go on with the context as it is, for example after a resumed tool result."""
+        self.selection.require_usable()
+        with _Collector(self.events) as finished:
+            await self._run.resume()
+        return result_of(finished.messages)
+
+    # Model, tools, name.
+
+    async def set_model(self, model: Model, api_key: str | None = None) -> None:
+        """Answer with `model` from the next request on. Raises `AuthError` when it has no credentials."""
+        self.selection.set_model(model, api_key)
+
+    def set_thinking_level(self, level: ThinkingLevel) -> None:
+        """Change the thinking level, clamped to what the model supports."""
+        self.selection.set_thinking_level(level)
+
+    def get_active_tool_names(self) -> list[str]:
+        """Names of the tools that the model is told of."""
+        return self.toolset.active_names
+
+    def set_active_tools_by_name(self, names: Sequence[str]) -> None:
+        """Make exactly these tools active; unknown names are ignored."""
+        self.toolset.set_active(names)
+
+    @property
+    def auto_compaction_enabled(self) -> bool:
+        """Whether a context that grows too large is compacted by itself."""
+        return self.settings.get_compaction_settings().enabled
+
+    def set_auto_compaction_enabled(self, enabled: bool) -> None:
+        """Switch automatic compaction for this process."""
+        self.settings.apply_overrides({"compaction": {"enabled": enabled}})
+
+    @property
+    def auto_retry_enabled(self) -> bool:
+        """Whether failed answers are asked for again by themselves."""
+        return self.settings.get_retry_settings().enabled
+
+    def set_auto_retry_enabled(self, enabled: bool) -> None:
+        """Switch automatic retry for this process."""
+        self.settings.apply_overrides({"retry": {"enabled": enabled}})
+
+    def set_steering_mode(self, mode: QueueMode) -> None:
+        """How many steering messages one turn takes."""
+        self.agent.steering_mode = mode
+
+    def set_follow_up_mode(self, mode: QueueMode) -> None:
+        """How many follow-up messages one turn takes."""
+        self.agent.follow_up_mode = mode
+
+    def set_session_name(self, name: str) -> None:
+        """Give the session a display name; a blank one clears it."""
+        self.session.append_session_info(name)
+        current = self.session_name
+        self.events.emit(SessionInfoChanged(name=current) if current else SessionInfoChanged())
+
+    def get_last_assistant_text(self) -> str | None:
+        """Text of the latest complete answer; answers without text that did not end normally are skipped."""
+        for message in reversed(self.messages):
+            if not isinstance(message, AssistantMessage) or message.stop_reason in ("error", "aborted"):
+                continue
+            text = message.text.strip()
+            if text or message.stop_reason == "stop":
+                return text or None
+        return None
+
+    async def dispose(self) -> None:
+        """Abort what runs and forget the listeners."""
+        self._shell.abort()
+        await self.abort()
+        self.events.clear()
+
+    # How a prompt becomes a run.
+
+    async def _run_command(self, text: str) -> bool:
+        name, _, args = text[1:].partition(" ")
+        if not text.startswith("/") or not self.hooks.is_command(name):
+            return False
+        await self.hooks.run_command(name, args)
+        return True
+
+    async def _transformed(
+        self, text: str, images: Sequence[ImageContent | dict[str, Any]], source: PromptSource, *, expand: bool
+    ) -> PromptInput:
+        given = PromptInput(text=text, images=[image_from(image) for image in images], source=source)
+        prompt = await self.hooks.transform_input(given)
+        if expand and not prompt.handled:
+            prompt.text = await self.hooks.expand(prompt.text)
+        return prompt
+
+    async def _queue_text(
+        self,
+        message: str | UserMessage,
+        images: Sequence[ImageContent | dict[str, Any]],
+        source: PromptSource,
+        queue: QueueName,
+    ) -> Disposition:
+        if isinstance(message, UserMessage):
+            self._queue.add(message, queue)
+            return "queued"
+        name = message[1:].partition(" ")[0]
+        if message.startswith("/") and self.hooks.is_command(name):
+            raise ConfigError(f"the command {'/' + name!r} cannot be queued; send it as a prompt")
+        prompt = await self._transformed(message, images, source, expand=True)
+        if prompt.handled:
+            return "handled"
+        self._enqueue(prompt, queue)
+        return "queued"
+
+    def _enqueue(self, prompt: PromptInput, queue: QueueName) -> None:
+        self._queue.add(self._user_message(prompt), queue)
+
+    def _user_message(self, prompt: PromptInput) -> UserMessage:
+        content: list[UserBlock] = [TextContent(text=prompt.text), *prompt.images]
+        return UserMessage(content=content, timestamp=self._clock.now_ms())
+
+    async def _starting_messages(self, prompt: PromptInput) -> list[AgentMessage]:
+        self._retry.reset()
+        self._shell.flush()
+        await self._compactor.check(last_assistant(self.messages), skip_aborted=False)
+        added = await self.hooks.before_agent_start(prompt)
+        message = self._user_message(prompt)
+        if prompt.images and not isinstance(message.content, str):
+            message.content = await fit_images(message.content, self.model, self.settings)
+        return await self._with_system_patch([message, *added])
+
+    async def _with_system_patch(self, messages: list[AgentMessage]) -> list[AgentMessage]:
+        self._is_storing = True
+        self.selection.record()
+        patch = self._system_prompt.patch(self.messages, self._clock.now_ms())
+        return [patch, *messages] if patch is not None else messages
+
+    # What follows each run of the agent.
+
+    async def _retry_answer(self, answer: AssistantMessage | None) -> bool:
+        return answer is not None and await self._retry.wait_to_repeat(answer)
+
+    async def _deliver_waiting(self, answer: AssistantMessage | None) -> bool:
+        del answer
+        return self.agent.has_queued_messages()
+
+    def _settling(self) -> None:
+        self._shell.flush()
+        self._refresh_context()
+
+    def _abort_waiting(self) -> None:
+        self._retry.abort()
+        self._compactor.abort()
+
+    async def _prepare_next_turn(self, turn: TurnContext, signal: AbortSignal) -> None:
+        del turn, signal
+        await self._compactor.check_between_turns()
+
+    def _summary_writer(self, signal: AbortSignal, callbacks: RetryCallbacks) -> SummaryWriter:
+        model, stream_fn = self.model, self.agent.stream_fn
+        if model is None or stream_fn is None:
+            raise ModelError(NO_MODEL)
+        return SummaryWriter(
+            stream_fn=stream_fn,
+            model=model,
+            thinking_level=self.thinking_level,
+            policy=retry_policy(self.settings),
+            signal=signal,
+            callbacks=callbacks,
+        )
+
+    # Events of the agent.
+
+    async def _on_agent_event(self, event: AgentEvent, signal: AbortSignal | None) -> None:
+        del signal
+        if type(event) is not MessageUpdate:
+            self._before_listeners(event)
+        self.events.emit(event)
+        if type(event) is MessageEnd:
+            self._store(event.message)
+        await self.events.pass_gates()
+
+    def _before_listeners(self, event: AgentEvent) -> None:
+        match event:
+            case AgentStart() if self._run.abort_requested:
+                self.agent.abort()
+            case MessageStart(message=UserMessage() as message):
+                self._compactor.user_message_started()
+                self._queue.delivered(message)
+            case AgentEnd():
+                answer = last_assistant(event.messages)
+                event.will_retry = not self._run.abort_requested and self._retry.is_due(answer)
+            case _:
+                pass
+
+    def _store(self, message: AgentMessage) -> None:
+        if not self._is_storing:
+            return
+        try:
+            entry_id = self._append(message)
+        except BaseException:
+            # The run ends with this error; what follows from it is told to listeners but not written again.
+            self._is_storing = False
+            raise
+        if isinstance(message, AssistantMessage):
+            self._answer_entry_id = entry_id
+            self._retry.answered(message)
+            self._compactor.answered(message)
+
+    def _append(self, message: AgentMessage) -> str | None:
+        if isinstance(message, CustomMessage):
+            return self.session.append_custom_message_entry(
+                message.custom_type, message.content, message.display, message.details
+            )
+        if isinstance(message, SystemMessage | UserMessage | AssistantMessage | ToolResultMessage):
+            return self.session.append_message(message)
+        return None
+
+    def _omit_answer(self, message: AssistantMessage) -> None:
+        """Take the latest answer and its tool results out of the context; the file keeps them."""
+        del message
+        branch = self.session.get_branch()
+        at = next((i for i, entry in enumerate(branch) if entry.id == self._answer_entry_id), len(branch))
+        results = [entry.id for entry in branch[at + 1 :] if isinstance(entry.message, ToolResultMessage)]
+        edits = [
+            self.session.append_context_edit(target, None) for target in [e.id for e in branch[at : at + 1]] + results
+        ]
+        self._answer_entry_id = None
+        self._refresh_context()
+        for edit_id in edits:
+            entry = self.session.get_entry(edit_id)
+            if entry is not None:
+                self.events.emit(EntryAppended(entry=entry.to_wire()))
+
+    # The projection is what a request is made of.
+
+    def _refresh_context(self) -> None:
+        self.agent.state.messages = self.session.build_session_projection().messages
+
+    async def _prepare_request(self, request: RequestState, signal: AbortSignal) -> RequestUpdate:
+        del signal
+        context = request.context
+        context.messages = self.session.build_session_projection().messages
+        return RequestUpdate(context=context, model=self.selection.model, thinking_level=self.selection.thinking_level)
+
+
+class _Collector:
+    """Collects the finished messages of a run while it is entered."""
+
+    def __init__(self, events: EventHub) -> None:
+        self._events = events
+        self.messages: list[AgentMessage] = []
+
+    def __enter__(self) -> _Collector:
+        self._unsubscribe = self._events.subscribe(self._note)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._unsubscribe()
+
+    def _note(self, event: SessionEvent) -> None:
+        if type(event) is MessageEnd:
+            self.messages.append(event.message)
+
+
+def _ignore(disposition: Disposition) -> None:
+    del disposition

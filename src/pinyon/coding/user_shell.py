@@ -1,0 +1,114 @@
+"""Shell commands that the user runs beside the model (`!command`), and how they enter the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+
+from pinyon._util.abort import AbortController
+from pinyon._util.clock import Clock
+from pinyon.ai.message import BashExecutionMessage
+from pinyon.coding.event import BashExecutionUpdate, SessionEvent
+from pinyon.resources.settings import SettingsManager
+from pinyon.session.session import Session
+
+if TYPE_CHECKING:
+    from pinyon.tools.operations import BashOperations
+    from pinyon.tools.user_command import BashResult
+
+
+class UserShell:
+    """Runs commands in the session's directory and records them: at once when idle, else after the run.
+
+    `is_busy` tells whether a run is in progress; `refresh` is called after a record was appended.
+    """
+
+    def __init__(
+        self,
+        *,
+        session: Session,
+        settings: SettingsManager,
+        is_busy: Callable[[], bool],
+        emit: Callable[[SessionEvent], None],
+        refresh: Callable[[], None],
+        clock: Clock,
+    ) -> None:
+        self._session = session
+        self._settings = settings
+        self._is_busy = is_busy
+        self._emit = emit
+        self._refresh = refresh
+        self._clock = clock
+        self._running: set[AbortController] = set()
+        self._held: list[BashExecutionMessage] = []
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a command is running."""
+        return bool(self._running)
+
+    async def run(
+        self,
+        command: str,
+        *,
+        exclude_from_context: bool = False,
+        on_chunk: Callable[[str], None] | None = None,
+        run_id: str | None = None,
+        operations: BashOperations | None = None,
+    ) -> BashResult:
+        """Run a command and record it. A non-zero exit is a result; raises what prevents it from starting."""
+        from pinyon.tools.user_command import execute_bash
+
+        controller = AbortController()
+        self._running.add(controller)
+
+        def show(delta: str) -> None:
+            self._emit(BashExecutionUpdate(delta=delta, id=UNSET if run_id is None else run_id))
+            if on_chunk is not None:
+                on_chunk(delta)
+
+        try:
+            result = await execute_bash(
+                command,
+                self._session.get_cwd(),
+                operations=operations,
+                command_prefix=self._settings.get_shell_command_prefix(),
+                shell_path=self._settings.get_shell_path(),
+                on_chunk=show,
+                signal=controller.signal,
+            )
+        finally:
+            self._running.discard(controller)
+        self._record(command, result, exclude_from_context=exclude_from_context)
+        return result
+
+    def abort(self) -> None:
+        """Stop all commands that run."""
+        for controller in tuple(self._running):
+            controller.abort()
+
+    def flush(self) -> None:
+        """Append what was held back during a run, in order."""
+        held, self._held = self._held, []
+        for message in held:
+            self._session.append_message(message)
+        if held:
+            self._refresh()
+
+    def _record(self, command: str, result: BashResult, *, exclude_from_context: bool) -> None:
+        self._held.append(
+            BashExecutionMessage(
+                command=command,
+                output=result.output,
+                exit_code=result.exit_code,
+                cancelled=result.cancelled,
+                truncated=result.truncated,
+                full_output_path=result.full_output_path,
+                exclude_from_context=exclude_from_context or UNSET,
+                timestamp=self._clock.now_ms(),
+            )
+        )
+        if not self._is_busy():
+            self.flush()
