@@ -23,8 +23,8 @@ from pinyon.agent.schema_format import compile_pattern
 Convert = Callable[[Any, Any], Any]
 """`(schema, value)` to the value converted, the same object where nothing changed."""
 
-_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-_RADIX = re.compile(r"0(?:x[0-9a-f]+|o[0-7]+|b[01]+)", re.ASCII | re.IGNORECASE)
+_DECIMAL = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_RADIX = r"0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)"
 _BLANK = " \t\n\r\v\f\u00a0\u2028\u2029\ufeff"
 _PRIMITIVES = (str, int, float, type(None))
 
@@ -299,9 +299,9 @@ def parse_number(text: str) -> int | float | None:
     trimmed = text.strip(_BLANK)
     if not trimmed:
         return 0
-    if _RADIX.fullmatch(trimmed):
+    if re.fullmatch(_RADIX, trimmed):
         return int(trimmed, 0)
-    if not _DECIMAL.fullmatch(trimmed):
+    if not re.fullmatch(_DECIMAL, trimmed):
         return None
     number = float(trimmed)
     if not math.isfinite(number):

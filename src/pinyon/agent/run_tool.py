@@ -27,7 +27,6 @@ from pinyon.agent.hook import (
 )
 from pinyon.agent.tool import AgentTool, AgentToolResult, ToolUpdate
 from pinyon.agent.tool_result import checked_result, error_result
-from pinyon.agent.validation import copied, validate_arguments
 from pinyon.ai.content import ToolCall
 from pinyon.ai.message import AssistantMessage
 
@@ -97,6 +96,8 @@ class ToolRunner(msgspec.Struct):
         return failed_call(call, ABORTED_TEXT)
 
     async def _prepare(self, tool: AgentTool, call: ToolCall) -> PreparedCall | ToolCallOutcome:
+        from pinyon.agent.validation import copied, validate_arguments
+
         arguments: Any = call.arguments
         if tool.prepare_arguments is not None and not call.arguments_error:
             arguments = await settled(tool.prepare_arguments(copied(call.arguments)))

@@ -7,19 +7,18 @@ from collections.abc import Callable
 from datetime import date
 from functools import lru_cache
 
-_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
-_TIME = re.compile(r"(\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:[zZ]|[+-](\d\d):(\d\d))", re.ASCII)
-_DURATION = re.compile(
-    r"P(?!$)(?:\d+W|(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?)?)", re.ASCII
-)
-_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII | re.IGNORECASE)
-_MAILBOX = re.compile(r"[^\s@\"(),:;<>\[\\\]]+@[^\s@\"(),:;<>\[\\\]]+")
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.ASCII | re.IGNORECASE)
-_REFERENCE = re.compile(r"(?:[^\s\x00-\x20\x7f<>\"{}|\\^`%]|%[0-9a-fA-F]{2})*")
-_TEMPLATE = re.compile(r"(?:[^\x00-\x20\"'%<>\\^`{|}]|%[0-9a-fA-F]{2}|\{[+#./;?&=,!@|]?[\w.,:*%]+\})*")
-_POINTER = re.compile(r"(?:/(?:[^~/]|~[01])*)*")
-_RELATIVE_POINTER = re.compile(r"(?:0|[1-9]\d*)(?:#|(?:/(?:[^~/]|~[01])*)*)", re.ASCII)
+# Texts, not compiled patterns: `re` compiles and keeps them when a schema first asks for one.
+_DATE = r"(\d{4})-(\d\d)-(\d\d)"
+_TIME = r"(\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:[zZ]|[+-](\d\d):(\d\d))"
+_DURATION = r"P(?!$)(?:\d+W|(?:\d+Y)?(?:\d+M)?(?:\d+D)?(?:T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?)?)"
+_LABEL = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+_MAILBOX = r"[^\s@\"(),:;<>\[\\\]]+@[^\s@\"(),:;<>\[\\\]]+"
+_UUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
+_SCHEME = r"[a-zA-Z][a-zA-Z0-9+.-]*:"
+_REFERENCE = r"(?:[^\s\x00-\x20\x7f<>\"{}|\\^`%]|%[0-9a-fA-F]{2})*"
+_TEMPLATE = r"(?:[^\x00-\x20\"'%<>\\^`{|}]|%[0-9a-fA-F]{2}|\{[+#./;?&=,!@|]?[\w.,:*%]+\})*"
+_POINTER = r"(?:/(?:[^~/]|~[01])*)*"
+_RELATIVE_POINTER = r"(?:0|[1-9]\d*)(?:#|(?:/(?:[^~/]|~[01])*)*)"
 
 
 def is_format(name: str, text: str) -> bool:
@@ -29,7 +28,7 @@ def is_format(name: str, text: str) -> bool:
 
 
 def _is_date(text: str) -> bool:
-    found = _DATE.fullmatch(text)
+    found = re.fullmatch(_DATE, text, re.ASCII)
     if not found:
         return False
     try:
@@ -40,7 +39,7 @@ def _is_date(text: str) -> bool:
 
 
 def _is_time(text: str) -> bool:
-    found = _TIME.fullmatch(text)
+    found = re.fullmatch(_TIME, text, re.ASCII)
     if not found:
         return False
     hour, minute, second, offset_hour, offset_minute = (int(part or 0) for part in found.groups())
@@ -52,7 +51,7 @@ def _is_date_time(text: str) -> bool:
 
 
 def _is_hostname(text: str) -> bool:
-    return len(text) <= 253 and all(_LABEL.fullmatch(label) for label in text.split("."))
+    return len(text) <= 253 and all(re.fullmatch(_LABEL, label) for label in text.split("."))
 
 
 def _is_ip(version: int) -> Callable[[str], bool]:
@@ -70,15 +69,15 @@ def _is_ip(version: int) -> Callable[[str], bool]:
 
 
 def _is_uri(text: str) -> bool:
-    return _SCHEME.match(text) is not None and _REFERENCE.fullmatch(text) is not None
+    return re.match(_SCHEME, text) is not None and re.fullmatch(_REFERENCE, text) is not None
 
 
 def _is_web_address(text: str) -> bool:
     return _is_uri(text) and text.partition(":")[0].lower() in ("http", "https", "ftp") and "://" in text
 
 
-def _matches(pattern: re.Pattern[str]) -> Callable[[str], bool]:
-    return lambda text: pattern.fullmatch(text) is not None
+def _matches(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> Callable[[str], bool]:
+    return lambda text: re.fullmatch(pattern, text, flags) is not None
 
 
 @lru_cache(maxsize=256)
@@ -90,9 +89,7 @@ def compile_pattern(pattern: str) -> re.Pattern[str] | None:
         return None
 
 
-_PATTERN_PART = re.compile(
-    r"\\(?:[pP]\{[^}]*\}|u\{([0-9a-fA-F]+)\}|.)|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?<(?![=!])|\$", re.DOTALL
-)
+_PATTERN_PART = r"\\(?:[pP]\{[^}]*\}|u\{([0-9a-fA-F]+)\}|.)|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?<(?![=!])|\$"
 _ASCII_CLASSES = {"d": "0-9", "w": "A-Za-z0-9_"}
 _PROPERTY_CLASSES = {
     "L": r"[^\W\d_]", "Letter": r"[^\W\d_]", "Alphabetic": r"[^\W\d_]", "N": r"\d", "Nd": r"\d", "Number": r"\d",
@@ -101,7 +98,7 @@ _PROPERTY_CLASSES = {
 
 
 def _python_pattern(pattern: str) -> str:
-    return _PATTERN_PART.sub(_python_part, pattern)
+    return re.sub(_PATTERN_PART, _python_part, pattern, flags=re.DOTALL)
 
 
 def _python_part(found: re.Match[str]) -> str:
@@ -126,20 +123,20 @@ _FORMATS: dict[str, Callable[[str], bool]] = {
     "date": _is_date,
     "time": _is_time,
     "date-time": _is_date_time,
-    "duration": _matches(_DURATION),
-    "email": lambda text: text.isascii() and _MAILBOX.fullmatch(text) is not None,
+    "duration": _matches(_DURATION, re.ASCII),
+    "email": lambda text: text.isascii() and re.fullmatch(_MAILBOX, text) is not None,
     "idn-email": _matches(_MAILBOX),
     "hostname": _is_hostname,
     "ipv4": _is_ip(4),
     "ipv6": _is_ip(6),
     "uri": lambda text: text.isascii() and _is_uri(text),
-    "uri-reference": lambda text: text.isascii() and _REFERENCE.fullmatch(text) is not None,
+    "uri-reference": lambda text: text.isascii() and re.fullmatch(_REFERENCE, text) is not None,
     "iri": _is_uri,
     "iri-reference": _matches(_REFERENCE),
     "url": _is_web_address,
     "uri-template": _matches(_TEMPLATE),
     "uuid": _matches(_UUID),
     "json-pointer": _matches(_POINTER),
-    "relative-json-pointer": _matches(_RELATIVE_POINTER),
+    "relative-json-pointer": _matches(_RELATIVE_POINTER, re.ASCII),
     "regex": lambda text: compile_pattern(text) is not None,
 }
