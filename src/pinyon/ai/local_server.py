@@ -209,6 +209,15 @@ LOCAL_PROVIDERS = tuple(server.provider for server in LOCAL_SERVERS)
 """Provider ids of local servers; their models need no key."""
 
 
+def local_server_silence(provider: str, env: Mapping[str, str]) -> str:
+    """What to say when a local server offers no model."""
+    server = next(server for server in LOCAL_SERVERS if server.provider == provider)
+    return (
+        f"no {server.name} server with models answers at {server.address(env)}; start it and load a model, "
+        f"or set {server.env[0]} to its address"
+    )
+
+
 def named_local_provider(spec: str) -> str | None:
     """The local provider that a model spec names in front of its first slash, None where it names none."""
     provider = spec.strip().partition("/")[0].casefold()

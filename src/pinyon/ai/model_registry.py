@@ -18,7 +18,7 @@ from pinyon.ai.auth_storage import AuthStorage
 from pinyon.ai.catalogue import catalogue_models
 from pinyon.ai.config_value import ConfigValues
 from pinyon.ai.credential import OAuthCredential
-from pinyon.ai.local_server import LOCAL_PROVIDERS, find_models, named_local_provider
+from pinyon.ai.local_server import LOCAL_PROVIDERS, find_models, local_server_silence, named_local_provider
 from pinyon.ai.message import AssistantMessage, Message
 from pinyon.ai.model import Model, ThinkingLevel
 from pinyon.ai.model_layer import ProviderLayers, build_models
@@ -32,6 +32,7 @@ from pinyon.ai.resolver import (
     ResolvedModel,
     ScopeDiagnostic,
     ScopedModel,
+    UnknownModelError,
     initial_model,
     provider_prefix,
     resolve_cli_model,
@@ -354,10 +355,22 @@ class ModelRegistry:
 
         Raises `UnknownModelError` or `AmbiguousModelError`.
         """
-        provider = canonical_id(provider.strip()) if provider else None
-        local = named_local_provider(f"{provider}/" if provider else text)
+        local = named_local_provider(f"{provider.strip()}/" if provider else text)
         if local is not None:
             await self.find_local_models([local])
+        return self.resolve(text, provider=provider, thinking_level=thinking_level, has_inline_key=has_inline_key)
+
+    def resolve(
+        self,
+        text: str,
+        *,
+        provider: str | None = None,
+        thinking_level: ThinkingLevel | None = None,
+        has_inline_key: bool = False,
+    ) -> ResolvedModel:
+        """The same among the models that are known by now."""
+        provider = canonical_id(provider.strip()) if provider else None
+        self._refuse_silent_provider(provider or provider_prefix(text.strip(), self.provider_ids()), text)
         exact = None if has_inline_key else self._exact(text, provider)
         if exact is not None:
             return ResolvedModel(model=exact, thinking_level=thinking_level)
@@ -370,6 +383,19 @@ class ModelRegistry:
             thinking_level=thinking_level,
             has_inline_key=has_inline_key,
         )
+
+    def _refuse_silent_provider(self, provider_id: str | None, text: str) -> None:
+        """Raise `UnknownModelError` for a provider that is known and offers no model, with the reason."""
+        if provider_id is None or self.models_of(provider_id):
+            return
+        if provider_id in LOCAL_PROVIDERS:
+            raise UnknownModelError(f"{local_server_silence(provider_id, self.auth_storage.env)}")
+        known = find_provider(provider_id)
+        if known is not None and not any(model.id == text for model in self.get_all()):
+            raise UnknownModelError(
+                f"the models of provider {provider_id!r} need the wire API {known.apis[0]!r}, which this version does "
+                "not speak; describe models with another 'api' for it in models.json"
+            )
 
     def _exact(self, text: str, provider: str | None) -> Model | None:
         """The model that a full `provider/id` of a usable provider names, found without reading other providers."""

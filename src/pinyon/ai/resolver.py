@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import Literal
 
 import msgspec
@@ -19,6 +20,8 @@ Usable = Callable[[str], bool]
 SuffixRule = Literal["none", "lenient", "strict"]
 
 _DATED = re.compile(r"-\d{8}$")
+_BRACES = re.compile(r"\{(?:(?P<first>-?\d{1,6})\.\.(?P<last>-?\d{1,6})|(?P<list>[^{}]*,[^{}]*))\}")
+_MOST_FORMS = 1000
 _GLOB_CHARS = frozenset("*?[")
 
 
@@ -135,7 +138,7 @@ def _best_match(text: str, models: Sequence[Model], usable: Usable) -> Model | N
     if not matches:
         return None
     aliases = [model for model in matches if not _DATED.search(model.id) or model.id.endswith("-latest")]
-    best_id = max(model.id for model in aliases or matches)
+    best_id = max((model.id for model in aliases or matches), key=_collation_key)
     best = [model for model in matches if model.id == best_id]
     if len({model.provider for model in best}) > 1:
         raise AmbiguousModelError(text, best, usable)
@@ -205,6 +208,14 @@ def _custom_model(
         model.reasoning = True
     warning = f"{provider!r} lists no model {model_id!r}; it is used with the limits and prices of {base.id!r}"
     return ResolvedModel(model=model, thinking_level=level, warning=warning)
+
+
+_COLLATION = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789"
+
+
+def _collation_key(text: str) -> tuple[list[tuple[int, str]], str]:
+    """Sorts ids as people expect: punctuation before digits before letters, case only where all else is equal."""
+    return [(rank if (rank := _COLLATION.find(char)) >= 0 else len(_COLLATION), char) for char in text.casefold()], text
 
 
 # Scopes
@@ -279,14 +290,17 @@ def glob_matcher(pattern: str) -> Callable[[str], bool]:
 
 
 def _braces(pattern: str) -> list[str]:
-    group = re.search(r"\{([^{}]*,[^{}]*)\}", pattern)
+    group = _BRACES.search(pattern)
     if group is None:
         return [pattern]
-    return [
-        form
-        for option in group.group(1).split(",")
-        for form in _braces(pattern[: group.start()] + option + pattern[group.end() :])
-    ]
+    if group["first"]:
+        first, last = int(group["first"]), int(group["last"])
+        step = 1 if last >= first else -1
+        options = [str(number) for number in range(first, last + step, step)[:_MOST_FORMS]]
+    else:
+        options = group["list"].split(",")
+    forms = (_braces(pattern[: group.start()] + option + pattern[group.end() :]) for option in options)
+    return list(islice((form for some in forms for form in some), _MOST_FORMS))
 
 
 def _glob_regex(pattern: str) -> str:
@@ -305,10 +319,20 @@ def _glob_token(token: str) -> str:
         case "?":
             return "[^/]"
         case _ if token.startswith("[") and len(token) > 1:
-            body = token[1:-1].replace("\\", "\\\\")
-            return f"[^{body[1:]}]" if body[0] in "!^" else f"[{body}]"
+            return _glob_class(token[1:-1])
         case _:
             return re.escape(token)
+
+
+def _glob_class(body: str) -> str:
+    negated = body[0] in "!^" and len(body) > 1
+    inner = "".join(char if char == "-" else re.escape(char) for char in body[negated:])
+    expression = f"[{'^' if negated else ''}{inner}]"
+    try:
+        re.compile(expression)
+    except re.error:
+        return re.escape(f"[{body}]")  # such as a range that runs backwards
+    return expression
 
 
 # Without a flag

@@ -1,0 +1,44 @@
+"""Models, credentials and the ways to choose a model, as programs that embed Pinyon need them."""
+
+# ruff: noqa: F401 - offered lazily
+
+from __future__ import annotations
+
+from pinyon._util.lazy import lazy_exports
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the names that the last statement offers
+    from pinyon.ai.auth_storage import AuthStorage
+    from pinyon.ai.catalogue import all_models, get_model
+    from pinyon.ai.credential import ApiKeyCredential, OAuthCredential
+    from pinyon.ai.model import Model, ModelCost, ThinkingLevel, clamp_level, supported_levels
+    from pinyon.ai.model_registry import ModelRegistry
+    from pinyon.ai.model_spec import resolve_model, resolve_model_pattern
+    from pinyon.ai.resolver import (
+        AmbiguousModelError,
+        ResolvedModel,
+        ScopeDiagnostic,
+        ScopedModel,
+        UnknownModelError,
+        resolve_scope,
+    )
+
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "pinyon.ai.auth_storage": ("AuthStorage",),
+        "pinyon.ai.catalogue": ("all_models", "get_model"),
+        "pinyon.ai.credential": ("ApiKeyCredential", "OAuthCredential"),
+        "pinyon.ai.model": ("Model", "ModelCost", "ThinkingLevel", "clamp_level", "supported_levels"),
+        "pinyon.ai.model_registry": ("ModelRegistry",),
+        "pinyon.ai.model_spec": ("resolve_model", "resolve_model_pattern"),
+        "pinyon.ai.resolver": (
+            "AmbiguousModelError",
+            "ResolvedModel",
+            "ScopeDiagnostic",
+            "ScopedModel",
+            "UnknownModelError",
+            "resolve_scope",
+        ),
+    },
+)
