@@ -1,13 +1,12 @@
 """Models, credentials and the ways to choose a model, as programs that embed Pinyon need them."""
 
-# ruff: noqa: F401 - offered lazily
-
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from pinyon._util.lazy import lazy_exports
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # the names that the last statement offers
+if TYPE_CHECKING:
     from pinyon.ai.auth_storage import AuthStorage
     from pinyon.ai.catalogue import all_models, get_model
     from pinyon.ai.credential import ApiKeyCredential, OAuthCredential
@@ -23,7 +22,29 @@ if TYPE_CHECKING:  # the names that the last statement offers
         resolve_scope,
     )
 
-__getattr__, __dir__, __all__ = lazy_exports(
+__all__ = [
+    "AmbiguousModelError",
+    "ApiKeyCredential",
+    "AuthStorage",
+    "Model",
+    "ModelCost",
+    "ModelRegistry",
+    "OAuthCredential",
+    "ResolvedModel",
+    "ScopeDiagnostic",
+    "ScopedModel",
+    "ThinkingLevel",
+    "UnknownModelError",
+    "all_models",
+    "clamp_level",
+    "get_model",
+    "resolve_model",
+    "resolve_model_pattern",
+    "resolve_scope",
+    "supported_levels",
+]
+
+__getattr__, __dir__, _ = lazy_exports(
     __name__,
     {
         "pinyon.ai.auth_storage": ("AuthStorage",),
