@@ -10,11 +10,10 @@ from pinyon.cli.args import (
     check_args,
     conflict_problems,
     parse_args,
-    planned_command,
     planned_problems,
     unknown_flag_problems,
 )
-from pinyon.cli.flag import COMMANDS, FLAGS, LEVELS, Flag
+from pinyon.cli.flag import FLAGS, LEVELS, Flag
 
 ALL_FLAGS = list(dict.fromkeys(FLAGS.values()))
 VALUE_FLAGS = [name for name, flag in FLAGS.items() if flag.kind not in {"switch", "message", "search"}]
@@ -291,9 +290,9 @@ def test_what_is_not_there_yet_is_refused_and_not_passed_over(flag: Flag) -> Non
     assert flag.names[0] in problem.message
 
 
-def test_the_mode_for_programs_is_refused_while_it_is_not_there() -> None:
-    assert "--mode rpc" in next(iter(planned_problems(parse_args(["--mode", "rpc"])))).message
-    assert list(planned_problems(parse_args(["--mode", "json", "-p", "hi", "--no-extensions"]))) == []
+def test_switches_for_what_is_not_there_yet_are_taken() -> None:
+    argv = ["--mode", "rpc", "--no-extensions", "--no-skills", "--no-themes", "--no-prompt-templates", "--no-mcp"]
+    assert list(planned_problems(parse_args(argv))) == []
 
 
 def test_one_check_finds_conflicts_missing_features_and_unknown_options() -> None:
@@ -302,14 +301,6 @@ def test_one_check_finds_conflicts_missing_features_and_unknown_options() -> Non
     assert len(messages) == 3
     assert all(any(name in message for message in messages) for name in ("--provider", "--resume", "--plan"))
     assert check_args(parse_args(["-p", "hi", "--model", "m"])) == []
-
-
-def test_commands_count_only_as_the_first_argument() -> None:
-    assert planned_command(["install", "x"]) == "install"
-    assert planned_command(["-p", "install"]) is None
-    assert planned_command(["demo"]) is None
-    assert planned_command([]) is None
-    assert "demo" in COMMANDS
 
 
 words = st.one_of(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinyon._util.terminal import strip_terminal_control
-from pinyon.cli.args import CliArgs, parse_args
+from pinyon.cli.args import CliArgs, check_args, parse_args
 from pinyon.cli.flag import COMMANDS
 from pinyon.errors import PinyonError
 
@@ -37,9 +37,10 @@ def run(argv: Sequence[str]) -> int:
     if argv and argv[0] in COMMANDS:
         return fail(f"`pinyon {argv[0]}` is not part of this version yet")
     args = parse_args(argv)
-    for problem in args.problems:
+    problems = [*args.problems, *check_args(args)]
+    for problem in problems:
         tell(f"{problem.type.capitalize()}: {problem.message}")
-    if args.has_errors:
+    if any(problem.type == "error" for problem in problems):
         return 1
     if args.offline:
         os.environ.update({"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1"})
@@ -84,9 +85,6 @@ def _run_mode(args: CliArgs) -> int:
     mode = args.mode or ("text" if args.print or not _is_terminal() else None)
     if mode is None:
         return fail(_NOT_INTERACTIVE)
-    for name in ("resume", "fork", "export"):
-        if getattr(args, name):
-            return fail(f"--{name} is not part of this version yet")
     return _run_print_mode(args, cwd, mode)
 
 

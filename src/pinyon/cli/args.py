@@ -6,7 +6,7 @@ without a value counts as unknown too. Nothing here imports more than the table 
 
 from __future__ import annotations
 
-from pinyon.cli.flag import COMMANDS, FLAGS, Flag
+from pinyon.cli.flag import FLAGS, Flag
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -290,8 +290,6 @@ def planned_problems(args: CliArgs) -> Iterator[ArgumentProblem]:
     for flag in dict.fromkeys(FLAGS.values()):
         if flag.planned and getattr(args, flag.attribute) not in (None, False, []):
             yield ArgumentProblem("error", f"{flag.names[0]} is not available in this version of Pinyon")
-    if args.mode == "rpc":
-        yield ArgumentProblem("error", "--mode rpc is not available in this version of Pinyon; use --mode json")
 
 
 def unknown_flag_problems(args: CliArgs, registered: Collection[str] = ()) -> Iterator[ArgumentProblem]:
@@ -306,9 +304,3 @@ def unknown_flag_problems(args: CliArgs, registered: Collection[str] = ()) -> It
     if foreign:
         noun = "option" if len(foreign) == 1 else "options"
         yield ArgumentProblem("error", f"unknown {noun} {', '.join(foreign)}; see --help, or put prompts after '--'")
-
-
-def planned_command(argv: Sequence[str]) -> str | None:
-    """The name of a sub-command that this version does not have yet, if that is what was called."""
-    command = COMMANDS.get(argv[0]) if argv else None
-    return command.name if command is not None and command.planned else None

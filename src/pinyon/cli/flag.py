@@ -72,8 +72,8 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
         Flag(
             "--mode",
             "choice",
-            "output: the answer's text (default), or one JSON event a line",
-            value="text|json",
+            "the answer's text (default), one JSON event a line, or commands and answers for programs",
+            value="text|json|rpc",
             choices=MODES,
             needs_value=True,
         ),

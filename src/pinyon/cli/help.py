@@ -55,7 +55,7 @@ def _planned() -> str:
     names = [flag.names[0] for flags in GROUPS.values() for flag in flags if flag.planned]
     commands = [name for name, command in COMMANDS.items() if command.planned]
     lines = ["Not available yet:"]
-    lines += _wrap(f"--mode rpc, {', '.join(names)}", WIDTH - 2, "  ")
+    lines += _wrap(", ".join(names), WIDTH - 2, "  ")
     lines += _wrap(f"commands: {', '.join(commands)}", WIDTH - 2, "  ")
     return "\n".join(lines) + "\n"
 

@@ -33,7 +33,33 @@ if TYPE_CHECKING:
         read_trust_decision,
     )
 
-__getattr__, __dir__, __all__ = lazy_exports(
+__all__ = [
+    "CompactionSettings",
+    "ContextFile",
+    "ContextFiles",
+    "FileSettingsStorage",
+    "MemorySettingsStorage",
+    "ProviderRetrySettings",
+    "ResourceDiagnostic",
+    "RetrySettings",
+    "SettingsError",
+    "SettingsManager",
+    "SettingsProblem",
+    "SettingsStorage",
+    "Skill",
+    "TrustDecision",
+    "TrustStoreError",
+    "decide_project_trust",
+    "find_context_files",
+    "format_skills_for_prompt",
+    "has_gated_resources",
+    "load_append_prompt",
+    "load_project_context_files",
+    "load_system_prompt",
+    "read_trust_decision",
+]
+
+__getattr__, __dir__, _names = lazy_exports(
     __name__,
     {
         "pinyon.resources.context_file": (

@@ -281,7 +281,6 @@ GROUPS: dict[str, tuple[Setting[Any], ...]] = {
         DEFAULT_THINKING_LEVEL,
         MODEL_THINKING_LEVELS,
         THINKING_BUDGETS,
-        ENABLED_MODELS,
         HTTP_PROXY,
         HTTP_IDLE_TIMEOUT_MS,
     ),
@@ -295,15 +294,18 @@ GROUPS: dict[str, tuple[Setting[Any], ...]] = {
         RETRY_PROVIDER_MAX_RETRIES,
         RETRY_PROVIDER_MAX_RETRY_DELAY_MS,
     ),
-    "Tools and images": (SHELL_PATH, SHELL_COMMAND_PREFIX, IMAGES_AUTO_RESIZE, IMAGES_BLOCK_IMAGES),
-    "Not used by Pinyon yet": (
+    "Compaction": (
         COMPACTION_ENABLED,
         COMPACTION_RESERVE_TOKENS,
         COMPACTION_KEEP_RECENT_TOKENS,
         COMPACTION_MODEL_OVERRIDES,
+    ),
+    "Tools and images": (SHELL_PATH, SHELL_COMMAND_PREFIX, IMAGES_AUTO_RESIZE, IMAGES_BLOCK_IMAGES),
+    "Not used by Pinyon yet": (
         BRANCH_SUMMARY_RESERVE_TOKENS,
         BRANCH_SUMMARY_SKIP_PROMPT,
         CACHE_WARMING,
+        ENABLED_MODELS,
         TRANSPORT,
         WEBSOCKET_CONNECT_TIMEOUT_MS,
         PACKAGES,
