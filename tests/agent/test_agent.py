@@ -424,6 +424,13 @@ def test_listeners_are_called_in_order_and_awaited_one_after_another() -> None:
     assert told[::2] == [line.replace("fast", "slow") for line in told[1::2]]
 
 
+def test_what_a_plain_listener_returns_does_not_matter() -> None:
+    agent, _, _ = made()
+    agent.subscribe(lambda *_: True)  # type: ignore[arg-type]
+    prompted(agent)
+    assert agent.state.error_message is None
+
+
 def test_a_listener_that_left_hears_nothing_more_also_when_it_leaves_while_listening() -> None:
     agent, _, log = made()
     heard: list[AgentEvent] = []

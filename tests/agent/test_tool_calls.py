@@ -391,6 +391,11 @@ def test_results_that_make_no_sense_are_error_results(returned: Any) -> None:
     assert one(tool("t", lambda *_: returned)).results[0].is_error
 
 
+def test_of_two_tools_with_one_name_the_later_is_declared_and_called() -> None:
+    run = Run([("1", "t", {})], [tool("t", "first"), tool("t", "second")]).go()
+    assert text_of(run.results[0]) == "second"
+
+
 def test_a_tool_need_not_be_async() -> None:
     plain = AgentTool(name="p", description="", parameters=NUMBER, execute=lambda *_: result("plain"))
     assert text_of(one(plain).results[0]) == "plain"

@@ -70,6 +70,9 @@ if TYPE_CHECKING:
         AgentState,
         InitialState,
     )
+    from pinyon.agent.stream_proxy import (
+        stream_proxy,
+    )
     from pinyon.agent.tool import (
         AgentTool,
         AgentToolResult,
@@ -140,6 +143,7 @@ __all__ = [
     "run_agent_loop_continue",
     "run_tool_call",
     "set_default_stream_fn",
+    "stream_proxy",
     "validate_arguments",
 ]
 
@@ -199,6 +203,7 @@ __getattr__, __dir__, _ = lazy_exports(
             "AgentState",
             "InitialState",
         ),
+        "pinyon.agent.stream_proxy": ("stream_proxy",),
         "pinyon.agent.tool": (
             "AgentTool",
             "AgentToolResult",

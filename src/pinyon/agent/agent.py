@@ -8,8 +8,9 @@ from typing import Any, Literal, cast
 
 import msgspec
 
-from pinyon._util.abort import AbortController, AbortSignal
+from pinyon._util.abort import AbortSignal
 from pinyon._util.clock import SYSTEM_CLOCK, Clock
+from pinyon.agent.active_run import ActiveRun
 from pinyon.agent.answer import llm_messages
 from pinyon.agent.default_stream import default_stream_fn
 from pinyon.agent.delivery import AgentListener, EventDelivery
@@ -52,14 +53,6 @@ from pinyon.errors import AgentBusyError
 
 PrepareTurn = Callable[[AbortSignal], Maybe[TurnUpdate | None]]
 PrepareTurnWithContext = Callable[[TurnContext, AbortSignal], Maybe[TurnUpdate | None]]
-
-
-class _ActiveRun:
-    """A run in progress: its abort, and what waits for its end."""
-
-    def __init__(self) -> None:
-        self.controller = AbortController()
-        self.is_over = asyncio.Event()
 
 
 class Agent:
@@ -131,7 +124,7 @@ class Agent:
         self._follow_ups = MessageQueue(follow_up_mode)
         self._taken: list[tuple[MessageQueue, AgentMessage]] = []
         self._listeners: list[AgentListener] = []
-        self._active: _ActiveRun | None = None
+        self._active: ActiveRun | None = None
 
     @property
     def state(self) -> AgentState:
@@ -290,20 +283,12 @@ class Agent:
         return AgentContext(messages=self._state.messages, tools=self._state.tools)
 
     async def _run(self, body: Callable[[Emit, AbortSignal], Coroutine[Any, Any, list[AgentMessage]]]) -> None:
-        """Run in a task of its own, so that cancelling the caller can still let the run end in order."""
-        active = self._active = _ActiveRun()
+        active = self._active = ActiveRun()
         self._state.begin_run()
-        task = asyncio.create_task(self._drive(active, body))
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if not task.done():
-                active.controller.abort("cancelled")
-                await _finish(task)
-            raise
+        await active.shelter(self._drive(active, body))
 
     async def _drive(
-        self, active: _ActiveRun, body: Callable[[Emit, AbortSignal], Coroutine[Any, Any, list[AgentMessage]]]
+        self, active: ActiveRun, body: Callable[[Emit, AbortSignal], Coroutine[Any, Any, list[AgentMessage]]]
     ) -> None:
         signal = active.controller.signal
         try:
@@ -409,14 +394,3 @@ class Agent:
             return None if plain is None else await settled(plain(signal))
 
         return prepare
-
-
-async def _finish(task: asyncio.Task[None]) -> None:
-    """Wait for a run that was aborted; whoever cancels the wait again cancels the run itself."""
-    while not task.done():
-        try:
-            await asyncio.wait([task])
-        except asyncio.CancelledError:
-            task.cancel()
-    if not task.cancelled():
-        task.exception()  # the caller is told of the cancellation instead

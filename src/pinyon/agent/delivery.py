@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections import deque
 from collections.abc import Awaitable, Callable
 
@@ -45,7 +46,7 @@ class EventDelivery:
         listeners = self._listeners()
         for index, listener in enumerate(listeners):
             answer = listener(event, self._signal)
-            if answer is not None:
+            if answer is not None and inspect.isawaitable(answer):
                 self._is_busy = True
                 return self._finish(answer, listeners[index + 1 :], event)
         return None
@@ -55,7 +56,7 @@ class EventDelivery:
             await answer
             for listener in rest:
                 later = listener(event, self._signal)
-                if later is not None:
+                if inspect.isawaitable(later):
                     await later
         finally:
             self._release()

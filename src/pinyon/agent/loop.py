@@ -7,7 +7,8 @@ adds when the tools of the context differ from what the transcript declares.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Awaitable, Sequence
 
 from pinyon._util.abort import AbortSignal
 from pinyon.agent.answer import AnswerRequest, AnswerStream
@@ -46,7 +47,7 @@ class _Run:
     ) -> None:
         self._context = _own(context)
         self._config = config
-        self._emit_event = emit
+        self._emit_event = _awaitable_or_none(emit)
         self._signal = signal or AbortSignal()
         self._stream_fn = stream_fn
         self._model = config.model
@@ -178,6 +179,16 @@ class _Run:
         delivery = self._emit_event(event)
         if delivery is not None:
             await delivery
+
+
+def _awaitable_or_none(emit: Emit) -> Emit:
+    """`emit` with answers that nobody can await left out."""
+
+    def deliver(event: AgentEvent) -> Awaitable[None] | None:
+        answer = emit(event)
+        return answer if answer is not None and inspect.isawaitable(answer) else None
+
+    return deliver
 
 
 def _own(context: AgentContext) -> AgentContext:

@@ -81,7 +81,7 @@ class ToolRunner(msgspec.Struct):
         """Find the tool, repair and check the arguments, ask the hook; an outcome where the call must not run."""
         if self.signal.aborted:
             return failed_call(call, ABORTED_TEXT)
-        tool = next((tool for tool in self.context.tools if tool.name == call.name), None)
+        tool = next((tool for tool in reversed(self.context.tools) if tool.name == call.name), None)
         if tool is None:
             return failed_call(call, self._unknown_tool_text(call.name))
         async with AbortGrace(self.signal, self.abort_grace_s) as grace:

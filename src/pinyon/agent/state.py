@@ -121,9 +121,10 @@ class AgentState:
 
     def reduce(self, event: AgentEvent) -> None:
         """Take over what an event says."""
+        if type(event) is MessageUpdate:  # by far the most frequent
+            self._streaming = event
+            return
         match event:
-            case MessageUpdate():
-                self._streaming = event
             case MessageStart():
                 self._streaming = event if isinstance(event.message, AssistantMessage) else None
             case MessageEnd():
