@@ -587,18 +587,21 @@ class AgentSession:
     def _omit_answer(self, message: AssistantMessage) -> None:
         """Take the latest answer and its tool results out of the context; the file keeps them."""
         del message
-        branch = self.session.get_branch()
-        at = next((i for i, entry in enumerate(branch) if entry.id == self._answer_entry_id), len(branch))
-        results = [entry.id for entry in branch[at + 1 :] if isinstance(entry.message, ToolResultMessage)]
-        edits = [
-            self.session.append_context_edit(target, None) for target in [e.id for e in branch[at : at + 1]] + results
-        ]
+        if self._answer_entry_id is None:
+            return
+        targets = []
+        for entry in self.session.upwards():
+            if entry.id == self._answer_entry_id or isinstance(entry.message, ToolResultMessage):
+                targets.append(entry.id)
+            if entry.id == self._answer_entry_id:
+                break
+        edits = [self.session.append_context_edit(target, None) for target in reversed(targets)]
         self._answer_entry_id = None
         self._refresh_context()
         for edit_id in edits:
-            entry = self.session.get_entry(edit_id)
-            if entry is not None:
-                self.events.emit(EntryAppended(entry=entry.to_wire()))
+            edit = self.session.get_entry(edit_id)
+            if edit is not None:
+                self.events.emit(EntryAppended(entry=edit.to_wire()))
 
     # The projection is what a request is made of.
 

@@ -122,14 +122,10 @@ def _level(services: Services, tree: Session, parts: SessionParts, model: Model 
     if parts.thinking_level is not None:
         return parts.thinking_level
     if projection.message_count:
-        recorded = parse_level(projection.thinking_level) if _has_level(tree) else None
+        recorded = parse_level(projection.recorded_thinking_level or "")
         return recorded or settings.get_default_thinking_level() or "medium"
     preferred = settings.get_model_thinking_level(model.provider, model.id)
     return preferred or settings.get_default_thinking_level() or "medium"
-
-
-def _has_level(tree: Session) -> bool:
-    return any(entry.type == "thinking_level_change" for entry in tree.get_branch())
 
 
 def _toolset(

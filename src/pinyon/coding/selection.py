@@ -50,17 +50,18 @@ class ModelSelection:
     def record_start(self) -> None:
         """Write what a new session starts with, or the thinking level that an older file lacks."""
         projection = self._session.build_session_projection()
-        if not projection.messages and self.model is not None:
+        is_new = not projection.message_count
+        if is_new and self.model is not None:
             self._session.append_model_change(self.model.provider, self.model.id)
-        if not projection.messages or not self._has_recorded_level():
+        if is_new or projection.recorded_thinking_level is None:
             self._session.append_thinking_level_change(self.thinking_level)
 
     def record(self) -> None:
         """Write the thinking level where the branch ends with another one, as after moving in the tree."""
         if self.model is None:
             return
-        recorded = parse_level(self._session.build_session_projection().thinking_level)
-        if recorded and self._has_recorded_level() and clamp_level(self.model, recorded) != self.thinking_level:
+        recorded = parse_level(self._session.build_session_projection().recorded_thinking_level or "")
+        if recorded and clamp_level(self.model, recorded) != self.thinking_level:
             self._session.append_thinking_level_change(self.thinking_level)
 
     def require_usable(self) -> None:
@@ -91,9 +92,6 @@ class ModelSelection:
         self._mirror()
         self._session.append_thinking_level_change(effective)
         self._emit(ThinkingLevelChanged(level=effective))
-
-    def _has_recorded_level(self) -> bool:
-        return any(entry.type == "thinking_level_change" for entry in self._session.get_branch())
 
     def _mirror(self) -> None:
         if self.model is not None:

@@ -90,15 +90,14 @@ def context_usage(session: Session, model: Model | None) -> ContextUsage | None:
     """How full the window of `model` is."""
     if model is None or model.context_window <= 0:
         return None
-    branch = session.get_branch()
-    if _is_unknown_after_compaction(branch):
+    if _is_unknown_after_compaction(session):
         return ContextUsage(tokens=None, context_window=model.context_window, percent=None)
-    tokens = estimate_projected_context_tokens(session.build_session_projection(), branch).tokens
+    tokens = estimate_projected_context_tokens(session.build_session_projection(), session.upwards()).tokens
     return ContextUsage(tokens=tokens, context_window=model.context_window, percent=tokens / model.context_window * 100)
 
 
-def _is_unknown_after_compaction(branch: list[SessionEntry]) -> bool:
-    for entry in reversed(branch):
+def _is_unknown_after_compaction(session: Session) -> bool:
+    for entry in session.upwards():
         if entry.type == "compaction":
             return True
         if entry.message is not None and has_valid_usage(entry.message):

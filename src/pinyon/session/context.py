@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, TypeAlias
+from itertools import compress
+from typing import Any, TypeAlias, cast
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -26,6 +27,9 @@ from pinyon.session import kind
 from pinyon.session.entry import SessionEntry, virtual_message_entry
 from pinyon.session.header import SessionHeader
 from pinyon.session.table import EntryTable
+
+_MANY_MESSAGES = 20_000
+"""From here on a walk of the collector over all messages costs more than it can ever find."""
 
 DEFAULT_THINKING_LEVEL = "off"
 """Level of a branch that records none."""
@@ -80,18 +84,36 @@ class Branch:
     @cached_property
     def groups(self) -> list[tuple[AgentMessage, ...]]:
         """The messages of each entry of the context."""
-        with collector_paused():
-            return [self._messages_of(index, item) for index, item in enumerate(self.items)]
+        kinds, edits, ids = self._table.kinds, self.edits, self._table.ids
+        is_plain = [
+            isinstance(item, int) and 0 < kinds[item] <= kind.LAST_MESSAGE and not (edits and ids[item] in edits)
+            for item in self.items
+        ]
+        with collector_paused(keeps_objects=len(is_plain) >= _MANY_MESSAGES):
+            plain = self._table.messages(compress(cast("list[int]", self.items), is_plain))
+            return [
+                (next(plain),) if is_plain[index] else self._messages_of(index, item)
+                for index, item in enumerate(self.items)
+            ]
 
     @cached_property
-    def thinking_level(self) -> str:
-        """The level that was set last, `off` where none was."""
+    def recorded_thinking_level(self) -> str | None:
+        """The level that was set last, None where none was."""
+        if kind.THINKING_LEVEL_CHANGE not in self._table.kinds:
+            return None
         for position in reversed(self._path):
             if self._table.kinds[position] == kind.THINKING_LEVEL_CHANGE:
                 level = self._table.entry(position).thinking_level
                 if level:
                     return level
-        return DEFAULT_THINKING_LEVEL
+        return None
+
+    @property
+    def compaction(self) -> SessionEntry | None:
+        """The compaction that heads the context, None without one."""
+        first = self.items[0] if self.items else None
+        is_one = isinstance(first, int) and self._table.kinds[first] == kind.COMPACTION
+        return self.source(first) if is_one and first is not None else None
 
     @cached_property
     def model(self) -> SessionModel | None:
@@ -181,7 +203,22 @@ class SessionProjection:
     @property
     def thinking_level(self) -> str:
         """The level that was set last on the branch, `off` where none was."""
-        return self._branch.thinking_level
+        return self._branch.recorded_thinking_level or DEFAULT_THINKING_LEVEL
+
+    @property
+    def recorded_thinking_level(self) -> str | None:
+        """The level that was set last on the branch, None where none was."""
+        return self._branch.recorded_thinking_level
+
+    @property
+    def compaction(self) -> SessionEntry | None:
+        """The compaction that heads the context, None without one."""
+        return self._branch.compaction
+
+    @property
+    def has_edits(self) -> bool:
+        """Whether an edit changes or omits something in the context."""
+        return bool(self._branch.edits)
 
     @property
     def model(self) -> SessionModel | None:

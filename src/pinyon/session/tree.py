@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from pinyon.session import kind
@@ -64,6 +66,13 @@ class TreeReader:
         """The entries from the root to an entry (default: the leaf); none for an unknown id."""
         position = self._leaf if from_id is None else self._table.position(from_id)
         return [] if position is None else [self._table.entry(at) for at in self._table.path(position)]
+
+    def upwards(self) -> Iterator[SessionEntry]:
+        """The entries from the leaf to the root, each made when it is asked for."""
+        position = self._leaf
+        while position != NO_PARENT:
+            yield self._table.entry(position)
+            position = self._table.parents[position]
 
     def get_children(self, parent_id: str | None) -> list[SessionEntry]:
         """The entries right below an entry in file order; the roots for None."""

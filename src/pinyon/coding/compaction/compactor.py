@@ -117,7 +117,7 @@ class Compactor:
         if model is None or not self._settings().enabled:
             return False
         projection = self._session.build_session_projection()
-        tokens = estimate_projected_context_tokens(projection, self._session.get_branch()).tokens
+        tokens = estimate_projected_context_tokens(projection, self._session.upwards()).tokens
         if not should_compact(tokens, model.context_window, self._settings()):
             return False
         return await self._run("threshold", will_retry=False)
@@ -149,8 +149,7 @@ class Compactor:
         return result
 
     def _is_older_than_compaction(self, answer: AssistantMessage) -> bool:
-        branch = self._session.get_branch()
-        latest = next((entry for entry in reversed(branch) if entry.type == "compaction"), None)
+        latest = self._session.build_session_projection().compaction
         return latest is not None and answer.timestamp <= latest.timestamp_ms
 
     def _needs_recovery(self, answer: AssistantMessage, model: Model) -> bool:
@@ -161,9 +160,12 @@ class Compactor:
         return answer.stop_reason == "error" or self._is_projected_unedited(answer)
 
     def _is_projected_unedited(self, answer: AssistantMessage) -> bool:
-        entries = self._session.build_session_projection().entries
-        at = next((i for i, entry in enumerate(entries) if any(m is answer for m in entry.messages)), None)
-        return at is not None and not any(entry.source.type == "context_edit" for entry in entries[at:])
+        for entry in self._session.upwards():
+            if entry.type == "context_edit":
+                return False
+            if isinstance(entry.message, AssistantMessage):
+                return entry.message == answer
+        return False
 
     async def _recover(self, answer: AssistantMessage) -> bool:
         if answer.stop_reason == "stop":
@@ -182,9 +184,8 @@ class Compactor:
 
     def _is_over_threshold(self, answer: AssistantMessage, model: Model) -> bool:
         projection = self._session.build_session_projection()
-        branch = self._session.get_branch()
-        if any(entry.source.type == "context_edit" for entry in projection.entries):
-            tokens = estimate_projected_context_tokens(projection, branch).tokens
+        if projection.has_edits:
+            tokens = estimate_projected_context_tokens(projection, self._session.upwards()).tokens
         elif answer.stop_reason == "error" or not has_valid_usage(answer):
             tokens = estimate_context_tokens(projection.messages).tokens
         else:

@@ -69,7 +69,7 @@ def prepare_compaction(
         messages_to_summarize=history,
         turn_prefix_messages=prefix,
         is_split_turn=cut.is_split_turn,
-        tokens_before=estimate_projected_context_tokens(projection, branch).tokens,
+        tokens_before=estimate_projected_context_tokens(projection, reversed(branch)).tokens,
         previous_summary=previous.summary if previous is not None else None,
         file_ops=file_ops,
         settings=settings,

@@ -121,16 +121,17 @@ def estimate_context_tokens(messages: Sequence[AgentMessage]) -> ContextEstimate
     return ContextEstimate(total, 0, total, None)
 
 
-def estimate_projected_context_tokens(projection: SessionProjection, branch: Sequence[SessionEntry]) -> ContextEstimate:
+def estimate_projected_context_tokens(
+    projection: SessionProjection, newest_first: Iterable[SessionEntry]
+) -> ContextEstimate:
     """Like `estimate_context_tokens`, where a usage from before the last edit or compaction of the branch is void.
 
-    Without a valid usage the prompt counts once, as it stands now.
+    `newest_first` are the entries of the branch, leaf first. Without a valid usage the prompt counts once, as it
+    stands now.
     """
     messages = projection.messages
     estimate = estimate_context_tokens(messages)
-    if estimate.last_usage_index is not None and _is_after_changes(
-        projection, branch, messages[estimate.last_usage_index]
-    ):
+    if estimate.last_usage_index is not None and _is_usage_newer_than_changes(newest_first):
         return estimate
     system = current_system_message(messages)
     total = estimate_tokens(system) if system is not None else 0
@@ -138,11 +139,10 @@ def estimate_projected_context_tokens(projection: SessionProjection, branch: Seq
     return ContextEstimate(total, 0, total, None)
 
 
-def _is_after_changes(projection: SessionProjection, branch: Sequence[SessionEntry], message: AgentMessage) -> bool:
-    owner = next((entry.source.id for entry in projection.entries if any(m is message for m in entry.messages)), None)
-    for entry in reversed(branch):
+def _is_usage_newer_than_changes(newest_first: Iterable[SessionEntry]) -> bool:
+    for entry in newest_first:
         if entry.type in ("context_edit", "compaction"):
             return False
-        if entry.id == owner:
+        if entry.message is not None and has_valid_usage(entry.message):
             return True
     return False
