@@ -47,6 +47,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The socket is connected, and secured where it has to be."""
         self.transport = cast("asyncio.Transport", transport)
+        self._pool.opened(self)
 
     def data_received(self, data: bytes) -> None:
         """Bytes arrived."""
@@ -63,6 +64,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone."""
+        self._pool.lost(self)
         if self._drain is not None:
             self._drain.cancel()
         self.feed.end(None if exc is None else connection_failure(exc, f"with {self.origin.host_header}"))
@@ -134,11 +136,20 @@ class _Drain:
 
 
 class Pool:
-    """The idle connections of one event loop."""
+    """The connections of one event loop, and which of them are idle."""
 
     def __init__(self) -> None:
+        self._all: set[Connection] = set()
         self._idle: dict[Origin, list[Connection]] = {}
         self._is_closed = False
+
+    def opened(self, connection: Connection) -> None:
+        """A connection was made."""
+        self._all.add(connection)
+
+    def lost(self, connection: Connection) -> None:
+        """A connection is gone."""
+        self._all.discard(connection)
 
     def take(self, origin: Origin) -> Connection | None:
         """The connection to `origin` that was used last, if one is alive."""
@@ -161,12 +172,11 @@ class Pool:
         waiting.append(connection)
 
     async def close(self) -> None:
-        """Drop all idle connections and keep none from now on."""
+        """Drop all connections and keep none from now on."""
         self._is_closed = True
-        for waiting in self._idle.values():
-            for connection in waiting:
-                connection.wake()
-                connection.abort()
+        for connection in tuple(self._all):
+            connection.wake()
+            connection.abort()
         self._idle.clear()
         await asyncio.sleep(0)  # lets the loop finish closing the sockets
 
@@ -174,6 +184,6 @@ class Pool:
 POOLS: LoopLocal[Pool] = LoopLocal(Pool, Pool.close)
 
 
-async def close_idle_connections() -> None:
-    """Drop the idle connections of the running loop; loops do this by themselves when they shut down."""
+async def close_connections() -> None:
+    """Drop the connections of the running loop; loops do this by themselves when they shut down."""
     await POOLS.close()
