@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.session.samples import HEADER, TIME, answer, answer_line, entry_line, text_of, texts, user, user_line
 
@@ -284,44 +284,41 @@ def said(role: str, text: str, **fields: Any) -> dict[str, Any]:
     return {"type": "message", "message": {"role": role, "content": text, "timestamp": 1, **fields}}
 
 
-def entry_strategies(index: int, targets: list[str]) -> list[st.SearchStrategy[dict[str, Any]]]:
-    """One strategy for the fields of each type of entry; texts tell where the entry stands."""
-    target = st.sampled_from(targets)
-    optional_system = st.fixed_dictionaries(
-        {}, optional={"systemMessage": st.just({**said("system", f"S{index}")["message"]})}
-    )
-    optional_tail = st.sampled_from([{}, {}, {}, {"retainedTail": [said("user", f"t{index}")["message"]]}])
-    compaction = {"type": "compaction", "summary": f"C{index}", "tokensBefore": 1}
-    edits = st.sampled_from([None, {"content": f"x{index}"}])
-    return [
-        st.just(said("user", f"u{index}")),
-        st.just(said("assistant", f"a{index}", provider="p", model=f"m{index}", stopReason="stop")),
-        st.just(said("system", f"s{index}")),
-        st.just({"type": "model_change", "provider": "q", "modelId": f"n{index}"}),
-        st.sampled_from(["low", "high"]).map(lambda level: {"type": "thinking_level_change", "thinkingLevel": level}),
-        st.builds(
-            lambda kept, system, tail: {**compaction, "firstKeptEntryId": kept, **system, **tail},
-            target,
-            optional_system,
-            optional_tail,
-        ),
-        st.sampled_from(["", f"B{index}"]).map(lambda text: {"type": "branch_summary", "fromId": "x", "summary": text}),
-        st.just({"type": "custom", "customType": "x"}),
-        st.just({"type": "custom_message", "customType": "x", "content": f"n{index}", "display": True}),
-        st.builds(lambda aim, edit: {"type": "context_edit", "targetId": aim, "replacement": edit}, target, edits),
-        st.just({"type": "future"}),
+def entry_fields(index: int, kind: int, target: str, flag: int) -> dict[str, Any]:
+    """The fields of an entry of some type; its texts tell where it stands."""
+    compaction = {"type": "compaction", "summary": f"C{index}", "firstKeptEntryId": target, "tokensBefore": 1}
+    system = {"systemMessage": said("system", f"S{index}")["message"]} if flag % 2 else {}
+    tail = {"retainedTail": [said("user", f"t{index}")["message"]]} if flag == 0 else {}
+    edit = {"content": f"x{index}"} if flag % 2 else None
+    kinds: list[dict[str, Any]] = [
+        said("user", f"u{index}"),
+        said("assistant", f"a{index}", provider="p", model=f"m{index}", stopReason="stop"),
+        said("system", f"s{index}"),
+        {"type": "model_change", "provider": "q", "modelId": f"n{index}"},
+        {"type": "thinking_level_change", "thinkingLevel": "low" if flag % 2 else "high"},
+        {**compaction, **system, **tail},
+        {"type": "branch_summary", "fromId": "x", "summary": f"B{index}" if flag else ""},
+        {"type": "custom", "customType": "x"},
+        {"type": "custom_message", "customType": "x", "content": f"n{index}", "display": True},
+        {"type": "context_edit", "targetId": target, "replacement": edit},
+        {"type": "future"},
     ]
+    return kinds[kind]
+
+
+CHOICES = st.tuples(st.integers(0, 10), st.integers(0, 40), st.integers(0, 40), st.integers(0, 5), st.integers(0, 15))
 
 
 @st.composite
 def trees(draw: st.DrawFn) -> list[dict[str, Any]]:
     entries: list[dict[str, Any]] = []
-    for index in range(draw(st.integers(1, 25))):
+    for index, (kind, parent, target, flag, duplicate) in enumerate(draw(st.lists(CHOICES, min_size=1, max_size=25))):
         ids = [entry["id"] for entry in entries]
-        parent = draw(st.sampled_from([None, "gone", f"e{index}", *ids, *ids[-2:], *ids[-1:], *ids[-1:]]))
-        entry_id = draw(st.sampled_from([f"e{index}"] * 12 + ids[:1]))
-        fields = draw(st.one_of(entry_strategies(index, [*ids, "gone"])))
-        entries.append({"id": entry_id, "parentId": parent, "timestamp": TIME, **fields})
+        parents = [*reversed(ids), None, "gone", f"e{index}", f"e{index + 1}", *ids[-1:] * 20]
+        targets = [*ids, "gone"]
+        entry_id = ids[0] if duplicate == 1 and ids else f"e{index}"
+        place = {"id": entry_id, "parentId": parents[parent % len(parents)], "timestamp": TIME}
+        entries.append({**place, **entry_fields(index, kind, targets[target % len(targets)], flag)})
     return entries
 
 
@@ -378,6 +375,7 @@ def model_texts(context: Sequence[dict[str, Any]]) -> list[str]:
     return found
 
 
+@settings(deadline=None)
 @given(trees(), st.data())
 def test_the_projection_of_any_tree_follows_the_rules(entries: list[dict[str, Any]], data: st.DataObject) -> None:
     leaf_id = data.draw(st.sampled_from([entry["id"] for entry in entries]))
@@ -435,6 +433,7 @@ class Growing:
 ACTIONS = ["user", "answer", "note", "compact", "edit", "branch", "summary", "reset", "level"]
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 50), st.booleans()), max_size=40))
 def test_a_growing_session_projects_like_one_that_was_just_read(steps: list[tuple[str, int, bool]]) -> None:
     growing = Growing()

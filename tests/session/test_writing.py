@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.session.samples import HEADER, answer, answer_line, json_lines, texts, user, user_line, write_lines
 
@@ -482,6 +482,7 @@ def test_a_file_cut_inside_its_header_is_refused_and_kept(tmp_path: Path, conver
         assert path.read_bytes() == conversation[:size]
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10_000), st.booleans()), min_size=1, max_size=6), st.data())
 def test_many_crashes_in_a_row_lose_no_complete_entry(
     tmp_path_factory: pytest.TempPathFactory, crashes: list[tuple[int, bool]], data: st.DataObject

@@ -15,8 +15,12 @@ _depth = [0, False]
 
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
-    """Keep the collector off inside the block; blocks may nest and run in several threads."""
+def collector_paused(*, keeps_objects: bool = False) -> Iterator[None]:
+    """Keep the collector off inside the block; blocks may nest and run in several threads.
+
+    With `keeps_objects` what exists at the end of the block is never looked at again: use it where very many objects
+    were made that will live long and hold no cycles. They are still freed when nobody holds them any more.
+    """
     with _lock:
         if _depth[0] == 0:
             _depth[1] = gc.isenabled()
@@ -27,5 +31,7 @@ def collector_paused() -> Iterator[None]:
     finally:
         with _lock:
             _depth[0] -= 1
+            if keeps_objects:
+                gc.freeze()
             if _depth[0] == 0 and _depth[1]:
                 gc.enable()

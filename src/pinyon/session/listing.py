@@ -1,11 +1,14 @@
 """Lists of stored sessions: what a user recognises them by, read in one pass over each file.
 
-Files are read in threads, at most ten at a time. A file that is no session, or cannot be read, is left out.
+Files are read in threads, up to ten at a time where the storage is slow. A file that is no session, or that cannot be
+read, is left out.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,9 +25,10 @@ from pinyon.session.naming import SESSION_SUFFIX, absolute_cwd
 NO_MESSAGES = "(no messages yet)"
 """Stands for the first message of a session that has none."""
 
-_MAX_PARALLEL_FILES = 10
+_MAX_THREADS = 10
+_SAMPLE_FILES = 16
+_SLOW_STORAGE_RATIO = 4  # wall time to computing time from which reading is mostly waiting
 _LAST_MS = 253_402_300_800_000  # the year 10000, which ISO times cannot name
-_BATCH_FILES = 10
 _BUFFER_BYTES = 64 * 1024
 
 
@@ -257,21 +261,25 @@ async def collect_session_infos(
     """Read files in threads; the infos of those made in `cwd` (default: of all), newest first.
 
     `on_progress` gets (loaded, total, list so far) after the first file, after every `publish_every` and at the end,
-    and (loaded, total, None) in between. Raises `OperationAbortedError` when `signal` fires.
+    and (loaded, total, None) in between, always in the event loop. Raises `OperationAbortedError` when `signal` fires.
     """
     run = _Collection(paths, publish_every, cwd, on_progress, signal)
-    await run.work(paths[:1])
-    async with asyncio.TaskGroup() as group:
-        for _ in range(min(_MAX_PARALLEL_FILES, len(paths))):
-            group.create_task(run.work_all())
-    run.raise_if_aborted()
+    loop = asyncio.get_running_loop()
+    try:
+        is_slow = await asyncio.to_thread(run.read_sample, loop)
+        threads = _MAX_THREADS if is_slow else 1
+        await asyncio.gather(*(asyncio.to_thread(run.read_some, loop, len(paths)) for _ in range(threads)))
+    finally:
+        run.is_stopped = True
+    if signal is not None:
+        signal.raise_if_aborted()
     if on_progress is not None:
         on_progress(run.loaded, len(paths), run.sorted())
     return run.sorted()
 
 
 class _Collection:
-    """One list in the making, shared by its workers, which all run in one event loop."""
+    """One list in the making. Threads take files from `_waiting`; everything else happens in the event loop."""
 
     def __init__(
         self,
@@ -282,53 +290,54 @@ class _Collection:
         signal: AbortSignal | None,
     ) -> None:
         self._total = len(paths)
-        self._batches = _batches(paths, min(publish_every, _BATCH_FILES))
+        self._waiting = deque(paths)
         self._publish_every = publish_every
         self._cwd = cwd
         self._on_progress = on_progress
         self._signal = signal
         self._infos: list[SessionInfo] = []
         self.loaded = 0
-
-    def raise_if_aborted(self) -> None:
-        if self._signal is not None:
-            self._signal.raise_if_aborted()
+        self.is_stopped = False
 
     def sorted(self) -> list[SessionInfo]:
         return sorted(self._infos, key=lambda info: -info.modified_ms)
 
-    async def work_all(self) -> None:
-        for batch in self._batches:
-            await self.work(batch)
+    def read_sample(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Read the first files in one thread; returns whether more threads would help.
 
-    async def work(self, batch: Sequence[Path]) -> None:
-        if not batch or (self._signal is not None and self._signal.aborted):
-            return
-        self._infos += await asyncio.to_thread(self._read, batch)
-        self._report(len(batch))
+        Threads that compute slow each other down, threads that wait for a disk do not.
+        """
+        began, computed = time.perf_counter(), time.thread_time()
+        self.read_some(loop, _SAMPLE_FILES)
+        waited = time.perf_counter() - began
+        return waited > _SLOW_STORAGE_RATIO * (time.thread_time() - computed)
 
-    def _read(self, batch: Sequence[Path]) -> list[SessionInfo]:
-        infos = []
-        for path in batch:
-            if self._signal is not None and self._signal.aborted:
-                break
+    def read_some(self, loop: asyncio.AbstractEventLoop, limit: int) -> None:
+        """Read at most `limit` of the waiting files; runs in a thread."""
+        for _ in range(limit):
+            if self.is_stopped or (self._signal is not None and self._signal.aborted):
+                return
             try:
-                info = read_session_info(path, self._cwd)
-            except OSError:
-                continue
-            if info is not None:
-                infos.append(info)
-        return infos
+                path = self._waiting.popleft()
+            except IndexError:
+                return
+            info = _read_or_skip(path, self._cwd)
+            if self._on_progress is not None:
+                loop.call_soon_threadsafe(self._note, info)
+            elif info is not None:
+                self._infos.append(info)
 
-    def _report(self, count: int) -> None:
-        before, self.loaded = self.loaded, self.loaded + count
-        if self._on_progress is None or self.loaded == self._total:
-            return
-        crossed = before == 0 or before // self._publish_every != self.loaded // self._publish_every
-        self._on_progress(self.loaded, self._total, self.sorted() if crossed else None)
+    def _note(self, info: SessionInfo | None) -> None:
+        if info is not None:
+            self._infos.append(info)
+        self.loaded += 1
+        if self._on_progress is not None and self.loaded < self._total:
+            is_published = self.loaded == 1 or self.loaded % self._publish_every == 0
+            self._on_progress(self.loaded, self._total, self.sorted() if is_published else None)
 
 
-def _batches(paths: Sequence[Path], size: int) -> Iterator[Sequence[Path]]:
-    """All but the first file, which is read alone so that there is something to show."""
-    for start in range(1, len(paths), size):
-        yield paths[start : start + size]
+def _read_or_skip(path: Path, cwd: str | Path | None) -> SessionInfo | None:
+    try:
+        return read_session_info(path, cwd)
+    except OSError:
+        return None

@@ -19,8 +19,7 @@ from pinyon._util.collector import collector_paused
 from pinyon.session.entry import SessionEntry
 from pinyon.session.error import NotASessionError, SessionError
 from pinyon.session.header import CURRENT_SESSION_VERSION, SessionHeader
-from pinyon.session.kind import HOST_MESSAGE, KIND_BY_ROLE, KIND_BY_TYPE, OTHER
-from pinyon.session.line import LineHead, decode_head, read_head, recover_objects
+from pinyon.session.line import LineHead, read_head, recover_objects
 from pinyon.session.migration import migrate_entry_lines
 from pinyon.session.source import FileLines, LineSource, MemoryLines
 from pinyon.session.table import NO_PARENT, EntryTable
@@ -53,7 +52,6 @@ class LoadedSession(msgspec.Struct):
     table: EntryTable
     diagnostics: list[SessionDiagnostic]
     size_bytes: int = 0
-    ends_with_newline: bool = True
     is_migrated: bool = False
 
 
@@ -104,7 +102,6 @@ class _Scan:
         self._diagnostics: list[SessionDiagnostic] = []
         self._line_number = 0
         self._size = 0
-        self._newline = True
         self._is_foreign = False
         # where damage was met, as the number of entries before it, and what fragments say about lost entries
         self._damage: list[int] = []
@@ -115,34 +112,15 @@ class _Scan:
             self._take(raw)
             if self._header is not None and self._old_lines is None:
                 break
-        self._run_current(lines)
-
-    def _run_current(self, lines: Iterator[bytes]) -> None:
-        """Take the lines after a header of the current version, with as little work for each as there can be."""
-        add, roles, types = self._table.add_line, KIND_BY_ROLE, KIND_BY_TYPE
-        for raw in lines:
-            try:
-                head = decode_head(raw)
-            except (msgspec.DecodeError, RecursionError):
-                self._take(raw)
-                continue
-            self._line_number += 1
-            length = len(raw)
-            stripped = length - (2 if raw.endswith(b"\r\n") else 1 if raw.endswith(b"\n") else 0)
-            if head.type == "message":
-                message = head.message
-                kind = roles.get(message.role if message else "", HOST_MESSAGE)
-                add(head.id, head.parentId, kind, self._size, stripped)
-            elif head.type == "session":
-                self._skip(f"line {self._line_number} is a second session header")
-            else:
-                add(head.id, head.parentId, types.get(head.type, OTHER), self._size, stripped)
-            self._size += length
-            self._newline = stripped < length
+        odd: bytes | None = b""
+        while odd is not None:
+            odd, self._size, count = self._table.add_lines(lines, self._size)
+            self._line_number += count
+            if odd is not None:
+                self._take(odd)
 
     def _take(self, raw: bytes) -> None:
         self._line_number += 1
-        self._newline = raw.endswith(b"\n")
         line = raw.removesuffix(b"\n").removesuffix(b"\r")
         head = read_head(line)
         if head is not None:
@@ -215,9 +193,7 @@ class _Scan:
             self._source.close()
         for position, parent_id in self._table.settle().items():
             self._bridge(position, parent_id)
-        return LoadedSession(
-            self._header, self._table, self._diagnostics, self._size, self._newline, is_migrated=is_migrated
-        )
+        return LoadedSession(self._header, self._table, self._diagnostics, self._size, is_migrated=is_migrated)
 
     def _bridge(self, position: int, parent_id: str) -> None:
         """Hang an orphan where the damage before it broke its chain; without damage it stays a root."""

@@ -20,6 +20,10 @@ class LineSource(Protocol):
         """Exactly `length` bytes at `offset`."""
         ...
 
+    def window(self, offset: int, length: int) -> tuple[int, bytes]:
+        """A piece of the file that holds these bytes, and where it begins; for reading many lines in a row."""
+        ...
+
     def close(self) -> None:
         """Release what the source holds; later reads fail."""
         ...
@@ -36,6 +40,10 @@ class MemoryLines:
     def read(self, offset: int, length: int) -> bytes:
         """Exactly `length` bytes at `offset`."""
         return self._data[offset : offset + length]
+
+    def window(self, offset: int, length: int) -> tuple[int, bytes]:  # noqa: ARG002 - the window is everything
+        """The whole file."""
+        return 0, self._data
 
     def close(self) -> None:
         """Nothing to release."""
@@ -57,14 +65,19 @@ class FileLines:
 
     def read(self, offset: int, length: int) -> bytes:
         """Exactly `length` bytes at `offset`; raises `SessionChangedError` when the file holds fewer."""
+        start, data = self.window(offset, length)
+        return data[offset - start : offset - start + length]
+
+    def window(self, offset: int, length: int) -> tuple[int, bytes]:
+        """The current window where it holds these bytes, else a new one that begins with them."""
         start, data = self._window
-        if not (start <= offset and offset + length <= start + len(data)):
-            start, data = offset, self._read_at(offset, max(length, self._window_bytes))
-            self._window = (start, data)
-        found = data[offset - start : offset - start + length]
-        if len(found) < length:
+        if start <= offset and offset + length <= start + len(data):
+            return self._window
+        data = self._read_at(offset, max(length, self._window_bytes))
+        if len(data) < length:
             raise SessionChangedError(self._path, "was shortened by another program")
-        return found
+        self._window = (offset, data)
+        return self._window
 
     def _read_at(self, offset: int, length: int) -> bytes:
         with self._lock:

@@ -7,23 +7,30 @@ tree of a hundred thousand entries costs a few megabytes and walking a path deco
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from weakref import WeakValueDictionary
 
+import msgspec
+
 from pinyon.ai.message import AgentMessage
 from pinyon.session.entry import SessionEntry, decode_message
-from pinyon.session.line import read_head, with_parent
+from pinyon.session.kind import HOST_MESSAGE, KIND_BY_ROLE, KIND_BY_TYPE, OTHER
+from pinyon.session.line import decode_head, read_head, with_parent
 from pinyon.session.source import LineSource
 
 NO_PARENT = -1
+_NEWLINE, _RETURN = b"\n\r"
 
 
 class EntryTable:
     """The entries of a session. `kinds` and `parents` may be read freely; parents are positions, -1 for roots."""
 
     __slots__ = (
+        "_breaks",
         "_held",
         "_index",
+        "_indexed",
         "_lengths",
         "_offsets",
         "_source",
@@ -39,9 +46,13 @@ class EntryTable:
         self.ids: list[str] = []
         self.kinds = bytearray()
         self.parents = array("i")
+        # entries whose parent is not the entry before them; between two of them the tree is a plain chain
+        self._breaks = array("i")
         self.bridged: set[int] = set()
         """Entries whose parent is lost and that hang on an older entry instead."""
+        # positions by id, for the first `_indexed` entries; the rest follows when somebody looks something up
         self._index: dict[str, int] = {}
+        self._indexed = 0
         self._source = source
         self._offsets = array("q")
         self._lengths = array("q")
@@ -62,7 +73,15 @@ class EntryTable:
         return len(self.ids)
 
     def __contains__(self, entry_id: object) -> bool:
-        return entry_id in self._index
+        return entry_id in self._positions()
+
+    def _positions(self) -> dict[str, int]:
+        """The last position of each id among all entries so far."""
+        count = len(self.ids)
+        if self._indexed < count:
+            self._index.update(zip(self.ids[self._indexed :], range(self._indexed, count), strict=True))
+            self._indexed = count
+        return self._index
 
     def add_line(self, entry_id: str, parent_id: str | None, kind: int, offset: int, length: int) -> None:
         """Add an entry whose line stands in the source; call `settle` after the last one.
@@ -70,18 +89,56 @@ class EntryTable:
         A parent is the last entry before it with that id, so that a duplicate id never leads a branch astray.
         """
         position = len(self.ids)
-        if parent_id is None:
-            self.parents.append(NO_PARENT)
-        else:
-            parent = self._index.get(parent_id, NO_PARENT)
-            self.parents.append(parent)
-            if parent == NO_PARENT and parent_id != entry_id:
-                self._unresolved[position] = parent_id
-        self._index[entry_id] = position
+        self._add_parent(position, entry_id, parent_id)
         self.ids.append(entry_id)
         self.kinds.append(kind)
         self._offsets.append(offset)
         self._lengths.append(length)
+
+    def _add_parent(self, position: int, entry_id: str, parent_id: str | None) -> None:
+        parent = NO_PARENT if parent_id is None else self._positions().get(parent_id, NO_PARENT)
+        if parent == NO_PARENT and parent_id is not None and parent_id != entry_id:
+            self._unresolved[position] = parent_id
+        if position == 0 or parent != position - 1:
+            self._breaks.append(position)
+        self.parents.append(parent)
+
+    def add_lines(self, lines: Iterable[bytes], offset: int) -> tuple[bytes | None, int, int]:
+        """Add entries line by line up to the first line that is anything but an ordinary entry with its newline.
+
+        Returns that line (None at the end), its offset and the number of lines before it. This loop decides how long
+        opening a large session takes.
+        """
+        decode, roles, types = decode_head, KIND_BY_ROLE, KIND_BY_TYPE
+        add_id, add_kind, add_parent = self.ids.append, self.kinds.append, self.parents.append
+        add_offset, add_length = self._offsets.append, self._lengths.append
+        position = first = len(self.ids)
+        last_id = self.ids[-1] if self.ids else None
+        for line in lines:
+            try:
+                head = decode(line)
+            except (msgspec.DecodeError, RecursionError):
+                return line, offset, position - first
+            entry_id, parent_id, message = head.id, head.parentId, head.message
+            if message is not None and head.type == "message":
+                kind = roles.get(message.role, HOST_MESSAGE)
+            else:
+                kind = types.get(head.type, OTHER)
+            if kind == OTHER or line[-1] != _NEWLINE:
+                return line, offset, position - first
+            if parent_id is not None and parent_id == last_id:
+                add_parent(position - 1)
+            else:
+                self._add_parent(position, entry_id, parent_id)
+            length = len(line)
+            last_id = entry_id
+            add_id(entry_id)
+            add_kind(kind)
+            add_offset(offset)
+            add_length(length - 2 if line[-2] == _RETURN else length - 1)
+            offset += length
+            position += 1
+        return None, offset, position - first
 
     def add(self, entry: SessionEntry) -> None:
         """Add an entry that is held in memory; call `settle` after the last one."""
@@ -95,7 +152,7 @@ class EntryTable:
         """
         lost = {}
         for position, parent_id in self._unresolved.items():
-            parent = self._index.get(parent_id, NO_PARENT)
+            parent = self._positions().get(parent_id, NO_PARENT)
             self.parents[position] = parent
             if parent == NO_PARENT:
                 lost[position] = parent_id
@@ -116,19 +173,25 @@ class EntryTable:
         self.ids.append(entry.id)
         self.kinds.append(entry.kind)
         self.parents.append(parent)
-        self._index[entry.id] = position
+        if position == 0 or parent != position - 1:
+            self._breaks.append(position)
         return position
 
     def remove_last(self) -> None:
         """Undo the last `append`."""
         position = len(self.ids) - 1
-        del self._held[position], self._index[self.ids[position]]
+        if self._indexed > position:
+            del self._index[self.ids[position]]
+            self._indexed = position
+        if self._breaks[-1] == position:
+            self._breaks.pop()
+        del self._held[position]
         for column in (self.ids, self.kinds, self.parents, self._offsets, self._lengths):
             column.pop()
 
     def position(self, entry_id: str) -> int | None:
         """Where the entry with this id stands, None where there is none."""
-        return self._index.get(entry_id)
+        return self._positions().get(entry_id)
 
     def line(self, position: int) -> bytes:
         """The raw line of an entry."""
@@ -155,25 +218,40 @@ class EntryTable:
         message = None if held is None else held.message
         return decode_message(self.line(position)) if message is None else message
 
+    def messages(self, positions: Iterable[int]) -> Iterator[AgentMessage]:
+        """The messages of many `message` entries in a row."""
+        offsets, lengths, source = self._offsets, self._lengths, self._source
+        start, data = 0, b""
+        for position in positions:
+            offset, length = offsets[position], lengths[position]
+            if offset < 0 or source is None:
+                yield self.message(position)
+                continue
+            if offset < start or offset + length > start + len(data):
+                start, data = source.window(offset, length)
+            yield decode_message(data[offset - start : offset - start + length])
+
     def path(self, leaf: int) -> list[int]:
         """Positions from the root to `leaf`; a cycle of parents ends the path."""
-        parents = self.parents
-        path = []
-        visited: set[int] | None = None
+        path: list[int] = []
         position = leaf
         while position >= 0:
-            path.append(position)
-            parent = parents[position]
-            if visited is not None:
-                visited.add(position)
-            elif parent >= position:
-                # only an entry that names a later one can close a cycle
-                visited = set(path)
-            if visited is not None and parent in visited:
+            start = self._breaks[bisect_right(self._breaks, position) - 1]
+            path.extend(range(position, start - 1, -1))
+            position = self.parents[start]
+            if position >= start:
+                self._walk_carefully(path, position)
                 break
-            position = parent
         path.reverse()
         return path
+
+    def _walk_carefully(self, path: list[int], position: int) -> None:
+        """Go on with a path in which an entry named a later one, so that it may come back to itself."""
+        visited = set(path)
+        while position >= 0 and position not in visited:
+            path.append(position)
+            visited.add(position)
+            position = self.parents[position]
 
     def lines(self) -> Iterator[bytes]:
         """All lines in file order, with the parents under which their entries really hang."""
