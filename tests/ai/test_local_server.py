@@ -5,9 +5,13 @@ from typing import Any
 
 import pytest
 
+from pinyon.ai.auth_storage import AuthStorage
 from pinyon.ai.local_server import DEFAULT_CONTEXT_TOKENS, LOCAL_SERVERS, find_models, named_local_provider
 from pinyon.ai.model import Model
+from pinyon.ai.model_registry import ModelRegistry
+from pinyon.ai.option import StreamOptions
 from pinyon.ai.transport import FunctionTransport, HttpRequest, MemoryResponse, TransportError
+from pinyon.errors import ModelError
 
 
 def serve(answers: Mapping[str, Any]) -> FunctionTransport:
@@ -85,6 +89,9 @@ def test_a_missing_context_size_falls_back_to_a_careful_one() -> None:
         ("0.0.0.0:9000", "http://127.0.0.1:9000"),
         ("box", "http://box:11434"),
         ("https://box/v1/", "https://box"),
+        (":9000", "http://127.0.0.1:9000"),
+        ("[::]:9000", "http://[::1]:9000"),
+        ("[fe80::1]", "http://[fe80::1]:11434"),
     ],
 )
 def test_the_vendors_variable_moves_the_address(host: str, root: str) -> None:
@@ -113,3 +120,110 @@ def test_only_the_providers_that_were_asked_for_are_contacted() -> None:
 def test_a_spec_names_its_local_provider() -> None:
     assert named_local_provider("Ollama/qwen3:8b") == "ollama"
     assert named_local_provider("openai/gpt-5") is None
+
+
+def test_names_are_kept_when_details_do_not_come_in_time() -> None:
+    async def answer(request: HttpRequest) -> MemoryResponse:
+        if request.url.endswith("/api/tags"):
+            return MemoryResponse(200, {}, [b'{"models": [{"name": "slow"}, {"name": "slow"}]}'])
+        return await asyncio.Event().wait()  # type: ignore[return-value] # never answers
+
+    models = asyncio.run(find_models(FunctionTransport(answer), ["ollama"], env={}))
+    assert [(model.id, model.context_window) for model in models] == [("slow", DEFAULT_CONTEXT_TOKENS)]
+
+
+def test_an_older_lm_studio_is_asked_in_the_common_way() -> None:
+    models = find({"http://127.0.0.1:1234/v1/models": {"data": [{"id": "m"}]}})
+    assert [model.spec for model in models] == ["lm-studio/m"]
+
+
+def test_a_context_that_cannot_be_true_is_not_believed() -> None:
+    (model,) = find({"http://127.0.0.1:8000/v1/models": {"data": [{"id": "m", "max_model_len": 10**15}]}})
+    assert model.context_window == DEFAULT_CONTEXT_TOKENS
+
+
+def test_a_key_of_the_environment_is_sent_to_its_server_only() -> None:
+    transport = serve({})
+    asyncio.run(find_models(transport, ["vllm", "llama.cpp"], env={"VLLM_API_KEY": "k"}))
+    keys = {request.url.split(":")[2][:4]: request.headers.get("authorization") for request in transport.requests}
+    assert keys == {"8000": "Bearer k", "8080": None}
+
+
+class RealServer:
+    """A loopback server that answers every connection with the same bytes, or never."""
+
+    def __init__(self, answer: bytes | None) -> None:
+        self.answer = answer
+        self.connections = 0
+
+    async def __aenter__(self) -> str:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        await reader.readuntil(b"\r\n\r\n")
+        if self.answer is None:
+            await reader.read()
+        else:
+            writer.write(self.answer)
+            await writer.drain()
+        writer.close()
+
+
+def http_answer(body: bytes, status: str = "200 OK") -> bytes:
+    return f"HTTP/1.1 {status}\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
+
+
+def ask_registry(answer: bytes | None, spec: str) -> tuple[str | None, str, int]:
+    """What `spec` resolves to, the complaint, and how often the server was contacted."""
+
+    async def run() -> tuple[str | None, str, int]:
+        server = RealServer(answer)
+        async with server as address:
+            registry = ModelRegistry.in_memory(
+                AuthStorage.in_memory(env={"VLLM_BASE_URL": address, "ANTHROPIC_API_KEY": "k"})
+            )
+            try:
+                found = await registry.resolve_cli(spec)
+            except ModelError as error:
+                return None, str(error), server.connections
+            usable = registry.has_configured_auth(found.model)
+            _, options = await registry.prepare(found.model, StreamOptions())
+            return f"{found.model.spec} {found.model.context_window} {usable} {options.api_key}", "", server.connections
+
+    return asyncio.run(run())
+
+
+def test_a_spec_that_names_a_local_server_asks_it_over_the_network() -> None:
+    answer = http_answer(b'{"data": [{"id": "org/big", "max_model_len": 5000}, {"id": "other"}]}')
+    assert ask_registry(answer, "vllm/org/big") == ("vllm/org/big 5000 True local", "", 1)
+    assert ask_registry(answer, "vllm/big")[0] == "vllm/org/big 5000 True local"
+    assert "offers no model 'nope'; it has org/big, other" in ask_registry(answer, "vllm/nope")[1]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        b"",
+        b"garbage\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 999\r\n\r\n{",
+        http_answer(b"<html>", "200 OK"),
+        http_answer(b'{"data": [{"id": "m"}]}', "500 Oops"),
+        b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n",
+    ],
+)
+def test_a_real_server_that_stalls_or_lies_is_named_in_the_complaint(answer: bytes | None) -> None:
+    found, complaint, _ = ask_registry(answer, "vllm/m")
+    assert found is None
+    assert "no vLLM server with models answers at http://127.0.0.1:" in complaint
+    assert "VLLM_BASE_URL" in complaint
+
+
+def test_no_local_server_is_contacted_for_other_models() -> None:
+    answer = http_answer(b'{"data": [{"id": "m"}]}')
+    assert ask_registry(answer, "anthropic/claude-opus-4-5")[2] == 0

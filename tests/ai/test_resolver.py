@@ -110,7 +110,7 @@ def test_what_nothing_matches_is_an_error_that_points_to_the_list(text: str, opt
 
 
 def test_an_inline_key_never_lets_stored_credentials_choose() -> None:
-    with pytest.raises(AmbiguousModelError):
+    with pytest.raises(AmbiguousModelError, match="does not choose"):
         resolve_cli_model("gpt-5", MODELS, usable=usable_only("azure"), defaults=lambda _: None, has_inline_key=True)
 
 
@@ -142,6 +142,14 @@ def test_an_ambiguous_scope_pattern_adds_all_candidates() -> None:
         ("!gpt-*", "gpt-5", False),
         ("GPT-*", "gpt-5", True),
         ("a.c", "abc", False),
+        ("m{1..3}", "m2", True),
+        ("m{1..3}", "m4", False),
+        ("m{3..1}", "m2", True),
+        ("[z-a]", "[z-a]", True),
+        ("[[a]b", "[b", True),
+        ("[!a]b", "ab", False),
+        ("[", "[", True),
+        ("a**", "a/b", True),
     ],
 )
 def test_globs_stop_at_slashes_and_ignore_case(pattern: str, text: str, matches: bool) -> None:
@@ -161,3 +169,26 @@ def test_the_initial_model_is_scoped_then_default_then_table_order() -> None:
     assert choose(("zai", "glm-5")) == "zai/glm-5"
     assert choose(("anthropic", "claude-opus-4-5")) == "openai/gpt-5"
     assert initial_model([], usable=usable, default=(None, None), provider_defaults=table) is None
+
+
+@pytest.mark.parametrize(
+    ("ids", "best"),
+    [
+        (["m-5", "m-5.1"], "m-5.1"),
+        (["m-5.1", "m-5-mini"], "m-5.1"),
+        (["GLM-5", "glm-4"], "GLM-5"),
+        (["m_5", "m-4"], "m-4"),
+        (["q-latest", "q-zz-20260101"], "q-latest"),
+        (["q-20250101", "q-20260101"], "q-20260101"),
+        (["m:free", "m2"], "m2"),
+    ],
+)
+def test_the_best_match_is_an_alias_and_then_the_highest_id_as_people_sort(ids: list[str], best: str) -> None:
+    models = [model(f"p|{model_id}", "part") for model_id in ids]
+    found = resolve("part", models, usable=usable_only())
+    assert found is not None
+    assert found.model.id == best
+
+
+def test_a_brace_bomb_ends_soon() -> None:
+    assert not glob_matcher("{a,b}" * 40)("x")

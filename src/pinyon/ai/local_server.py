@@ -20,10 +20,14 @@ from pinyon.ai.transport import HttpRequest, Transport, TransportError, read_bod
 FIND_TIMEOUT_S = 0.3
 """Longest wait for all servers together, in seconds."""
 
+MOST_CONTEXT_TOKENS = 16_000_000
+"""A server that claims a larger context is not believed."""
+
 DEFAULT_CONTEXT_TOKENS = 8192
 """Context of a model whose server does not tell it."""
 
 _ANSWER_LIMIT_BYTES = 4 << 20
+_UNSPECIFIED_HOSTS = (("://0.0.0.0", "://127.0.0.1"), ("://[::]", "://[::1]"), ("://:", "://127.0.0.1:"))
 
 Get = Callable[..., Awaitable[Any]]
 """Asks a path of a server and returns the JSON value, or None when there is none."""
@@ -36,6 +40,7 @@ class LocalServer(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     base_url: str
     env: tuple[str, ...]
+    key_env: str
     list_models: Callable[[LocalServer, str, Get], Awaitable[list[Model]]]
 
     def address(self, env: Mapping[str, str]) -> str:
@@ -44,7 +49,9 @@ class LocalServer(msgspec.Struct, frozen=True, kw_only=True):
         if not given:
             return self.base_url
         url = given if "://" in given else f"http://{given}"
-        url = url.replace("://0.0.0.0", "://127.0.0.1").rstrip("/").removesuffix("/v1")
+        for anywhere, here in _UNSPECIFIED_HOSTS:
+            url = url.replace(anywhere, here)
+        url = url.rstrip("/").removesuffix("/v1")
         has_port = ":" in url.partition("://")[2].rpartition("]")[2]
         return url if has_port or "://" in given else f"{url}:{self.base_url.rpartition(':')[2]}"
 
@@ -57,34 +64,36 @@ async def find_models(
     `providers` limits the search to some of `LOCAL_PROVIDERS`. Never raises.
     """
     environment = os.environ if env is None else env
-    wanted = [server for server in LOCAL_SERVERS if providers is None or server.provider in set(providers)]
-    searches = [asyncio.ensure_future(_models_of(server, transport, environment)) for server in wanted]
-    if not searches:
-        return []
-    try:
-        done, late = await asyncio.wait(searches, timeout=FIND_TIMEOUT_S)
-    finally:
-        for search in searches:
-            search.cancel()
-    if late:
-        await asyncio.wait(late)
-    return [model for search in searches if search in done for model in search.result()]
+    wanted = None if providers is None else set(providers)
+    servers = [server for server in LOCAL_SERVERS if wanted is None or server.provider in wanted]
+    deadline = asyncio.get_running_loop().time() + FIND_TIMEOUT_S
+    found = await asyncio.gather(*(_models_of(server, transport, environment, deadline) for server in servers))
+    return [model for models in found for model in models]
 
 
-async def _models_of(server: LocalServer, transport: Transport, env: Mapping[str, str]) -> list[Model]:
+async def _models_of(server: LocalServer, transport: Transport, env: Mapping[str, str], deadline: float) -> list[Model]:
     root = server.address(env)
+    key = env.get(server.key_env)
 
     async def ask(path: str, body: Mapping[str, Any] | None = None) -> Any:
-        return await _ask(transport, root + path, body)
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await _ask(transport, root + path, body, key)
+        except TimeoutError:
+            return None
 
-    return await server.list_models(server, root, ask)
+    models = await server.list_models(server, root, ask)
+    return list({model.id: model for model in models}.values())
 
 
-async def _ask(transport: Transport, url: str, body: Mapping[str, Any] | None) -> Any:
+async def _ask(transport: Transport, url: str, body: Mapping[str, Any] | None, key: str | None) -> Any:
+    headers = {"accept": "application/json", "content-type": "application/json"}
+    if key:
+        headers["authorization"] = f"Bearer {key}"
     request = HttpRequest(
         method="GET" if body is None else "POST",
         url=url,
-        headers={"accept": "application/json", "content-type": "application/json"},
+        headers=headers,
         body=b"" if body is None else _json.encode(body),
         connect_timeout_s=FIND_TIMEOUT_S,
         idle_timeout_s=FIND_TIMEOUT_S,
@@ -104,8 +113,8 @@ async def _ask(transport: Transport, url: str, body: Mapping[str, Any] | None) -
 
 
 def _model(server: LocalServer, root: str, model_id: str, context: object, **fields: Any) -> Model:
-    window = context if isinstance(context, int) and not isinstance(context, bool) and context > 0 else None
-    window = window or DEFAULT_CONTEXT_TOKENS
+    is_size = isinstance(context, int) and not isinstance(context, bool) and 0 < context <= MOST_CONTEXT_TOKENS
+    window = context if is_size and isinstance(context, int) else DEFAULT_CONTEXT_TOKENS
     return Model(
         id=model_id,
         name=f"{model_id} ({server.name})",
@@ -151,7 +160,8 @@ async def _llama_cpp(server: LocalServer, root: str, ask: Get) -> list[Model]:
 
 
 async def _lm_studio(server: LocalServer, root: str, ask: Get) -> list[Model]:
-    items = [item for item in _objects(await ask("/api/v0/models"), "data") if item.get("type") != "embeddings"]
+    listed = await ask("/api/v0/models") or await ask("/v1/models")
+    items = [item for item in _objects(listed, "data") if item.get("type") != "embeddings"]
     return [
         _model(
             server,
@@ -180,6 +190,7 @@ LOCAL_SERVERS: tuple[LocalServer, ...] = (
         name="Ollama",
         base_url="http://127.0.0.1:11434",
         env=("OLLAMA_HOST",),
+        key_env="OLLAMA_API_KEY",
         list_models=_ollama,
     ),
     LocalServer(
@@ -187,6 +198,7 @@ LOCAL_SERVERS: tuple[LocalServer, ...] = (
         name="llama.cpp",
         base_url="http://127.0.0.1:8080",
         env=("LLAMA_BASE_URL",),
+        key_env="LLAMA_API_KEY",
         list_models=_llama_cpp,
     ),
     LocalServer(
@@ -194,6 +206,7 @@ LOCAL_SERVERS: tuple[LocalServer, ...] = (
         name="LM Studio",
         base_url="http://127.0.0.1:1234",
         env=("LMSTUDIO_BASE_URL",),
+        key_env="LM_API_TOKEN",
         list_models=_lm_studio,
     ),
     LocalServer(
@@ -201,12 +214,18 @@ LOCAL_SERVERS: tuple[LocalServer, ...] = (
         name="vLLM",
         base_url="http://127.0.0.1:8000",
         env=("VLLM_BASE_URL",),
+        key_env="VLLM_API_KEY",
         list_models=_vllm,
     ),
 )
 
 LOCAL_PROVIDERS = tuple(server.provider for server in LOCAL_SERVERS)
 """Provider ids of local servers; their models need no key."""
+
+
+def local_key_variable(provider: str) -> str:
+    """The variable that may hold the key of a local server that asks for one."""
+    return next(server.key_env for server in LOCAL_SERVERS if server.provider == provider)
 
 
 def local_server_silence(provider: str, env: Mapping[str, str]) -> str:

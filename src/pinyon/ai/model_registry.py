@@ -374,7 +374,7 @@ class ModelRegistry:
         exact = None if has_inline_key else self._exact(text, provider)
         if exact is not None:
             return ResolvedModel(model=exact, thinking_level=thinking_level)
-        return resolve_cli_model(
+        found = resolve_cli_model(
             text,
             self.get_all(),
             usable=self.is_usable,
@@ -383,6 +383,16 @@ class ModelRegistry:
             thinking_level=thinking_level,
             has_inline_key=has_inline_key,
         )
+        if self._is_list_complete(found.model.provider) and self.find(found.model.provider, found.model.id) is None:
+            offered = ", ".join(model.id for model in self.models_of(found.model.provider)[:20])
+            raise UnknownModelError(
+                f"the local server {found.model.provider!r} offers no model {found.model.id!r}; it has {offered}"
+            )
+        return found
+
+    def _is_list_complete(self, provider_id: str) -> bool:
+        """Whether a server said itself which models it has, so that an unknown id cannot work."""
+        return provider_id in self._local and not self._configs(provider_id)
 
     def _refuse_silent_provider(self, provider_id: str | None, text: str) -> None:
         """Raise `UnknownModelError` for a provider that is known and offers no model, with the reason."""

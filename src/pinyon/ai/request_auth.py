@@ -15,7 +15,7 @@ import msgspec
 from pinyon.ai.auth_storage import AuthStorage
 from pinyon.ai.config_value import ConfigValues, Lookup, is_command, is_resolvable, layered, missing_names
 from pinyon.ai.credential import ApiKeyCredential, Credential, OAuthCredential
-from pinyon.ai.local_server import LOCAL_PROVIDERS
+from pinyon.ai.local_server import LOCAL_PROVIDERS, local_key_variable
 from pinyon.ai.models_json import ProviderConfig
 from pinyon.ai.oauth import TokenAuth, is_plain_key
 from pinyon.ai.provider import Provider, environment_source, find_provider, missing_variables
@@ -33,7 +33,6 @@ SIGNING_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "x-goog-ap
 """Headers that carry a credential, in lower case; a request that has one needs no key."""
 
 _USE_A_KEY = "store an API key in its place or pass one with --api-key"
-_LOCAL_KEYS = {"llama.cpp": "LLAMA_API_KEY", "ollama": "OLLAMA_API_KEY", "vllm": "VLLM_API_KEY"}
 _SUBSCRIPTION_PREFIX = "sk-ant-oat"
 
 
@@ -198,7 +197,7 @@ class AuthResolver:
         if key := self._storage.fallback_api_key(provider_id):
             return _signed(provider_id, key, "fallback")
         if provider_id in LOCAL_PROVIDERS:
-            key = look_up(_LOCAL_KEYS.get(provider_id, "")) or "local"  # such servers take any key
+            key = look_up(local_key_variable(provider_id)) or "local"  # such servers take any key
             return RequestAuth(api_key=key, source="local_server")
         raise NotConfiguredError(self.missing_text(provider_id))
 
@@ -285,7 +284,9 @@ def _signed(provider_id: str, key: str, source: AuthSource) -> RequestAuth:
 
 def _ways(provider_id: str) -> list[str]:
     known = find_provider(provider_id)
-    ways = [f"set {' or '.join(known.key_variables)}"] if known and known.key_variables else []
+    variables = known.key_variables if known else ()
+    keys = [name for name in variables if name.endswith("_API_KEY")] or variables
+    ways = [f"set {' or '.join(keys)}"] if keys else []
     if known is not None and "api_key" not in known.auth:
         return ways
     note = "" if known else " (any text will do for a server that needs none)"

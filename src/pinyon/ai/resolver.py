@@ -32,13 +32,17 @@ class UnknownModelError(ModelError):
 class AmbiguousModelError(ModelError):
     """Raised when several providers offer what was asked for and nothing decides between them."""
 
-    def __init__(self, text: str, candidates: Sequence[Model], usable: Usable | None = None) -> None:
+    def __init__(
+        self, text: str, candidates: Sequence[Model], usable: Usable | None = None, *, has_inline_key: bool = False
+    ) -> None:
         self.candidates = list(candidates)
         ready = [model for model in candidates if usable is not None and usable(model.provider)]
-        state = "several of them have" if len(ready) > 1 else "none of them has"
+        state = "several of them have credentials" if len(ready) > 1 else "none of them has credentials"
+        if has_inline_key:
+            state = "a key on the command line does not choose between them"
         names = ", ".join(sorted(model.spec for model in candidates))
         super().__init__(
-            f"the model {text!r} is offered by several providers ({names}) and {state} credentials; "
+            f"the model {text!r} is offered by several providers ({names}) and {state}; "
             "write provider/model or add --provider"
         )
 
@@ -167,7 +171,12 @@ def resolve_cli_model(
         prefix = provider_prefix(text, {provider})
         text = text[len(prefix) + 1 :] if prefix and not _has_id(models, provider, text) else text
     ready = (lambda _: False) if has_inline_key else usable
-    found = resolve(text, models, usable=ready, provider=provider)
+    try:
+        found = resolve(text, models, usable=ready, provider=provider)
+    except AmbiguousModelError as error:
+        if not has_inline_key:
+            raise
+        raise AmbiguousModelError(text, error.candidates, has_inline_key=True) from None
     if found is not None:
         found.thinking_level = thinking_level or found.thinking_level
         return found
