@@ -1,7 +1,12 @@
+import asyncio
+
 import pytest
 
+from pinyon.ai.auth_storage import AuthStorage
 from pinyon.ai.model import Model
-from pinyon.cli.list_models import NOTHING_USABLE, fuzzy_match, models_table, tokens_text
+from pinyon.ai.model_registry import ModelRegistry
+from pinyon.ai.transport import FunctionTransport, HttpRequest, MemoryResponse, TransportError
+from pinyon.cli.list_models import NOTHING_USABLE, fuzzy_match, list_models, models_table, tokens_text
 
 
 def model(provider: str, model_id: str, **fields: object) -> Model:
@@ -17,7 +22,9 @@ def model(provider: str, model_id: str, **fields: object) -> Model:
         (128_000, "128K"),
         (1_000_000, "1M"),
         (1_500_000, "1.5M"),
-        (1049, "1K"),
+        (1049, "1.0K"),
+        (65_536, "65.5K"),
+        (1_048_576, "1.0M"),
     ],
 )
 def test_token_counts_have_at_most_one_decimal(count: int, text: str) -> None:
@@ -55,3 +62,18 @@ def test_names_of_servers_cannot_move_the_cursor() -> None:
 def test_fuzzy_words_match_in_order() -> None:
     assert fuzzy_match("snt 45", "anthropic claude-sonnet-4-5")
     assert not fuzzy_match("54x", "anthropic claude-sonnet-4-5")
+
+
+def test_the_list_holds_models_with_credentials_and_those_of_local_servers_that_answer() -> None:
+    def answer(request: HttpRequest) -> MemoryResponse:
+        if request.url == "http://127.0.0.1:8000/v1/models":
+            return MemoryResponse(200, {}, [b'{"data": [{"id": "here", "max_model_len": 4096}]}'])
+        raise TransportError("Connection error: ECONNREFUSED", "connection", "ECONNREFUSED")
+
+    storage = AuthStorage.in_memory(env={"GROQ_API_KEY": "k"})
+    registry = ModelRegistry(storage, transport=FunctionTransport(answer))
+    table = asyncio.run(list_models(registry))
+    assert {line.split()[0] for line in table.splitlines()[1:]} == {"groq", "vllm"}
+    assert "vllm      here                     4.1K" in table
+    silent = ModelRegistry(AuthStorage.in_memory(env={}), transport=FunctionTransport(lambda _: MemoryResponse(404)))
+    assert asyncio.run(list_models(silent)) == NOTHING_USABLE

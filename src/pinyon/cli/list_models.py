@@ -54,11 +54,10 @@ def _row(model: Model) -> tuple[str, ...]:
 
 
 def tokens_text(count: int) -> str:
-    """A count of tokens in decimal units with at most one decimal: `128K`, `4.1K`, `1M`, `1.5M`."""
+    """A count of tokens in decimal units, with one decimal where it is not whole: `128K`, `4.1K`, `1M`, `1.0M`."""
     for unit, size in (("M", 1_000_000), ("K", 1000)):
         if count >= size:
-            tenths = (20 * count + size) // (2 * size)
-            return f"{tenths // 10}{unit}" if tenths % 10 == 0 else f"{tenths / 10:.1f}{unit}"
+            return f"{count // size}{unit}" if count % size == 0 else f"{count / size:.1f}{unit}"
     return str(count)
 
 
