@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import random
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -118,7 +117,7 @@ async def hold_lock_async(path: Path, *, stale_s: float = STALE_S, wait_s: float
         left_s = deadline - time.monotonic()
         if left_s <= 0:
             raise _busy(path, directory, wait_s)
-        await asyncio.sleep(min(left_s, delay_s * random.uniform(1.0, 2.0)))
+        await asyncio.sleep(min(left_s, delay_s * (1 + os.urandom(1)[0] / 255)))
         delay_s = min(delay_s * 2, 1.0)
     lock = Lock(path, directory)
     renewal = asyncio.create_task(_keep_alive(lock, stale_s / 2))

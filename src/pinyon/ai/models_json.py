@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from pinyon._util import json as _json
 from pinyon._util import jsonc
 from pinyon._util.jsonc import PathStep
-from pinyon.ai.models_schema import MODEL_FIELDS, OVERRIDE_FIELDS, PROVIDER_FIELDS, Fault, faults_in
 from pinyon.ai.provider import canonical_id
+
+if TYPE_CHECKING:
+    from pinyon.ai.models_schema import Fault
 
 _MEANINGFUL = ("baseUrl", "headers", "compat", "modelOverrides", "models", "apiKey", "oauth", "authHeader")
 
@@ -128,6 +130,8 @@ class _Reader:
         return config
 
     def _models(self, config: ProviderConfig, path: tuple[PathStep, ...], entry: dict[str, Any]) -> None:
+        from pinyon.ai.models_schema import MODEL_FIELDS, OVERRIDE_FIELDS, faults_in
+
         paths: dict[str, tuple[PathStep, ...]] = {}
         for index, model in enumerate(entry.get("models", [])):
             where = (*path, "models", index)
@@ -157,6 +161,8 @@ class _Reader:
 
 
 def _provider_faults(provider_id: str, entry: Any) -> Iterator[Fault]:
+    from pinyon.ai.models_schema import PROVIDER_FIELDS, faults_in
+
     if not provider_id.strip():
         yield (), "has an empty id"
     found = list(faults_in(entry, PROVIDER_FIELDS))

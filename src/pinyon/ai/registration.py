@@ -12,7 +12,6 @@ from pinyon.ai.credential import OAuthCredential
 from pinyon.ai.message import Message
 from pinyon.ai.model import Model
 from pinyon.ai.models_json import ProviderConfig
-from pinyon.ai.models_schema import MODEL_FIELDS, PROVIDER_FIELDS, faults_in
 from pinyon.ai.oauth import OAuthProvider
 from pinyon.ai.option import StreamOptions
 from pinyon.ai.stream import AssistantMessageEventStream, StreamFn
@@ -104,6 +103,8 @@ def _wire(model: Any) -> dict[str, Any]:
 
 
 def _check(provider_id: str, fields: Mapping[str, Any]) -> None:
+    from pinyon.ai.models_schema import MODEL_FIELDS, PROVIDER_FIELDS, faults_in
+
     if not provider_id.strip():
         raise ConfigError("a provider needs an id that is not empty")
     own = {name: checker for name, checker in PROVIDER_FIELDS.items() if name not in _NOT_IN_FILES}
