@@ -164,7 +164,7 @@ async def start(args: CliArgs, cwd: Path) -> PiAgent:
         services = _services(args, session_cwd)
     for diagnostic in services.diagnostics:
         tell(f"{diagnostic.type.capitalize()}: {diagnostic.message}")
-    choice = await choose_model(args, services, warn=warn)
+    choice = await choose_model(args, services, tree, warn=warn)
     pi = await PiAgent.create(
         services=services,
         session_manager=manager,

@@ -12,6 +12,7 @@ from pinyon.cli.args import CliArgs
 from pinyon.cli.demo import MODEL_ID, PROVIDER, demo_model
 from pinyon.coding.services import Services
 from pinyon.errors import ConfigError
+from pinyon.session.session import Session
 
 
 class ModelChoice(msgspec.Struct, kw_only=True):
@@ -22,18 +23,19 @@ class ModelChoice(msgspec.Struct, kw_only=True):
     stream_fn: StreamFn | None = None
 
 
-async def choose_model(args: CliArgs, services: Services, *, warn: Callable[[str], None]) -> ModelChoice:
-    """Resolve `--model`, `--provider`, `--thinking` and `--api-key`. Raises `ModelError` or `ConfigError`."""
+async def choose_model(args: CliArgs, services: Services, tree: Session, *, warn: Callable[[str], None]) -> ModelChoice:
+    """Resolve `--model`, `--provider`, `--thinking` and `--api-key`. Raises `ModelError` or `ConfigError`.
+
+    A session of the demo goes on with its scripted model unless another one is asked for.
+    """
     if args.model is None:
         if args.provider is not None:
             raise ConfigError(f"--provider {args.provider} needs --model; `pinyon --list-models` shows its models")
         if args.api_key is not None:
             raise ConfigError("--api-key needs --model, so that it is clear whose key it is")
-        return ModelChoice(thinking_level=args.thinking)
+        return _demo_choice() if _is_demo(tree) else ModelChoice(thinking_level=args.thinking)
     if args.model == f"{PROVIDER}/{MODEL_ID}":
-        from pinyon.cli.demo_script import demo_stream
-
-        return ModelChoice(model=demo_model(), stream_fn=demo_stream)
+        return _demo_choice()
     resolved = await services.registry.resolve_cli(
         args.model, provider=args.provider, thinking_level=args.thinking, has_inline_key=args.api_key is not None
     )
@@ -42,3 +44,14 @@ async def choose_model(args: CliArgs, services: Services, *, warn: Callable[[str
     if args.api_key is not None:
         services.auth_storage.set_runtime_api_key(resolved.model.provider, args.api_key)
     return ModelChoice(model=resolved.model, thinking_level=resolved.thinking_level)
+
+
+def _is_demo(tree: Session) -> bool:
+    recorded = tree.build_session_projection().model
+    return recorded is not None and (recorded.provider, recorded.model_id) == (PROVIDER, MODEL_ID)
+
+
+def _demo_choice() -> ModelChoice:
+    from pinyon.cli.demo_script import demo_stream
+
+    return ModelChoice(model=demo_model(), stream_fn=demo_stream)
