@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -21,7 +24,7 @@ from tests.session.samples import (
 
 from pinyon.ai.message import AssistantMessage, UnknownMessage
 from pinyon.session.error import NotASessionError, SessionError
-from pinyon.session.line import decode_object, recover_objects
+from pinyon.session.line import decode_object, read_head, recover_objects
 from pinyon.session.loader import load_session_file, parse_session_entries, read_session_header
 from pinyon.session.session import Session
 
@@ -357,3 +360,59 @@ def test_decoding_gives_none_for_everything_that_is_no_object() -> None:
     assert decode_object(b"[1]") is None
     assert decode_object(b"\xff") is None
     assert decode_object(b'{"a":"\xff"}') == {"a": "\ufffd"}
+
+
+def test_entries_are_the_same_whether_their_heads_come_from_the_columns_or_the_lines(path: Path) -> None:
+    write_lines(
+        path,
+        HEADER,
+        user_line("a", None),
+        answer_line("b", "a"),
+        entry_line("label", "l", "b", targetId="a", label="x"),
+        entry_line("future", "f", "l"),
+        user_line("c", "later"),
+        user_line("later", "gone"),
+        "broken",
+        user_line("d", "lost"),
+    )
+    for entry in Session.open(path).get_entries():
+        head = read_head(entry.line)
+        assert head is not None
+        assert (entry.type, entry.id, entry.parent_id, entry.kind) == (head.type, head.id, head.parent_id, head.kind)
+
+
+def test_a_closed_large_file_says_so(path: Path) -> None:
+    write_lines(path, HEADER, *(user_line(f"e{n}", f"e{n - 1}" if n else None, "x" * 20_000) for n in range(50)))
+    table = load_session_file(path, in_memory_bytes=0).table
+    table.line(0)
+    table.close()
+    with pytest.raises(SessionError, match="closed"):
+        table.line(49)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="peak memory is measured with a POSIX facility")
+def test_a_large_file_is_opened_line_by_line_in_bounded_memory(path: Path) -> None:
+    blob = "x" * 1_500_000
+    with path.open("w", encoding="utf-8") as file:
+        file.write(HEADER + "\n")
+        for number in range(60):
+            file.write(user_line(f"e{number}", f"e{number - 1}" if number else None, f"{number} {blob}") + "\n")
+        file.write(entry_line("compaction", "c", "e59", summary="S", firstKeptEntryId="e59", tokensBefore=1) + "\n")
+    code = textwrap.dedent(
+        """
+        import resource, sys
+        from pathlib import Path
+        from pinyon.session.session import Session
+        peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        Path(sys.argv[1] + ".small").write_bytes(b"")
+        Session.open(sys.argv[1] + ".small")
+        before = peak()
+        session = Session.open(sys.argv[1])
+        context = session.build_session_context()
+        assert session.get_entry_count() == 61
+        assert len(context.messages) == context.message_count == 2
+        print((peak() - before) // (1024 * 1024 if sys.platform == "darwin" else 1024))
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 25, "megabytes for a file of 86"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pinyon.ai.codec import message_from_wire
+from pinyon.ai.codec import message_from_wire, message_to_wire
 from pinyon.ai.message import (
     AssistantMessage,
     BashExecutionMessage,
@@ -22,9 +22,12 @@ from pinyon.ai.message import (
 )
 from pinyon.session.error import NotASessionError
 from pinyon.session.header import is_valid_session_id
+from pinyon.session.listing import read_session_info
+from pinyon.session.llm_message import convert_to_llm
 from pinyon.session.loader import load_entries_from_file
 from pinyon.session.naming import encode_cwd
 from pinyon.session.session import Session
+from pinyon.session.transfer import export_session_to_jsonl
 
 DATA = Path(__file__).parents[1] / "data" / "session_manager"
 RECORDED: dict[str, Any] = json.loads((DATA / "results.json").read_text("utf-8"))
@@ -303,3 +306,56 @@ def test_a_malformed_file_opens_as_recorded(case: str, tmp_path: Path) -> None:
     if before:
         assert path.read_bytes().endswith(b"\n") is recorded["endsWithNewline"]
     assert len(load_entries_from_file(path)) == recorded["loaded"]
+
+
+# -- what real files of version 1 look like -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", REAL_SESSIONS)
+def test_every_message_of_a_real_file_has_its_type_and_keeps_its_own_keys(name: str, tmp_path: Path) -> None:
+    session = Session.open(unpack(name, tmp_path))
+    seen = Counter[str]()
+    for entry in session.get_entries():
+        if entry.message is None:
+            continue
+        raw = entry.object["message"]
+        wire = message_to_wire(entry.message)
+        assert wire["role"] == raw["role"]
+        for key in wire.keys() & raw.keys() - {"content", "usage"}:
+            assert wire[key] == raw[key]
+        seen.update(oddities(raw))
+    assert seen["message"] > 800
+    for expected in ("empty answer", "leftover of a torn call", "failed", "without details", "no tokens"):
+        assert seen[expected], expected
+
+
+def oddities(raw: dict[str, Any]) -> list[str]:
+    """What a strict reader would stumble over in one message."""
+    found = ["message"]
+    content = raw.get("content")
+    if raw["role"] == "assistant":
+        found += ["empty answer"] * (content == []) + ["failed"] * ("errorMessage" in raw)
+        found += ["no tokens"] * (raw["usage"].get("totalTokens", 0) == 0)
+        found += ["leftover of a torn call"] * any("partialJson" in block for block in content or ())
+    if raw["role"] == "toolResult":
+        found += ["without details"] * ("details" not in raw)
+    return found
+
+
+@pytest.mark.parametrize("name", REAL_SESSIONS)
+def test_a_real_file_is_listed_forked_and_exported(name: str, tmp_path: Path) -> None:
+    path = unpack(name, tmp_path)
+    before = path.read_bytes()
+    info = read_session_info(path)
+    session = Session.open(path, tmp_path / "forks")
+    assert info is not None
+    assert info.id == session.get_session_id()
+    assert info.message_count == sum(entry.is_message for entry in session.get_entries())
+    expected = session.build_session_context().messages
+    leaf = session.get_leaf_id()
+    assert leaf is not None
+    assert session.branched(leaf).build_session_context().messages == expected
+    exported = export_session_to_jsonl(session, tmp_path / "exported.jsonl")
+    assert Session.open(exported).build_session_context().messages == expected
+    assert len(convert_to_llm(expected)) == RECORDED["fixtures"][name]["llmMessages"]
+    assert path.read_bytes() == before

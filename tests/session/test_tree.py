@@ -158,3 +158,18 @@ def test_entries_give_typed_fields_and_mistyped_ones_read_as_absent(tmp_path: Pa
     assert context.thinking_level == "off"
     assert context.model is not None
     assert len(context.messages) == 2
+
+
+def test_a_branch_knows_which_types_of_entries_it_has(tmp_path: Path) -> None:
+    path = write_lines(
+        tmp_path / "s.jsonl",
+        HEADER,
+        user_line("a", None),
+        entry_line("thinking_level_change", "t", "a", thinkingLevel="low"),
+        entry_line("future", "f", "a"),
+    )
+    session = Session.open(path)
+    found = {name: session.branch_has(name) for name in ("message", "future", "thinking_level_change", "nothing")}
+    assert found == {"message": True, "future": True, "thinking_level_change": False, "nothing": False}
+    session.reset_leaf()
+    assert not session.branch_has("message")

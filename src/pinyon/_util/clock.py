@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from datetime import UTC, datetime
 from typing import Protocol
@@ -37,6 +36,8 @@ class SystemClock:
 
     async def sleep(self, delay_s: float) -> None:
         """Suspend the calling task for `delay_s` seconds."""
+        import asyncio
+
         await asyncio.sleep(delay_s)
 
 

@@ -37,6 +37,11 @@ KIND_BY_TYPE: Final = {
 }
 KIND_BY_ROLE: Final = {"system": SYSTEM, "user": USER, "assistant": ASSISTANT, "toolResult": TOOL_RESULT}
 
+TYPE_BY_KIND: Final = {
+    **dict.fromkeys(range(SYSTEM, LAST_MESSAGE + 1), "message"),
+    **{kind: name for name, kind in KIND_BY_TYPE.items()},
+}
+
 ENTRY_TYPES: Final = frozenset({"message", *KIND_BY_TYPE})
 """The entry types of the format."""
 

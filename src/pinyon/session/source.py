@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Protocol
 
-from pinyon.session.error import SessionChangedError
+from pinyon.session.error import SessionChangedError, SessionError
 
 WINDOW_BYTES = 256 * 1024
 
@@ -80,6 +80,8 @@ class FileLines:
         return self._window
 
     def _read_at(self, offset: int, length: int) -> bytes:
+        if not self._finalizer.alive:
+            raise SessionError(f"Session file {str(self._path)!r} was closed; open the session again.")
         with self._lock:
             os.lseek(self._descriptor, offset, os.SEEK_SET)
             pieces = []

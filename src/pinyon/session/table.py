@@ -15,8 +15,8 @@ import msgspec
 
 from pinyon.ai.message import AgentMessage
 from pinyon.session.entry import SessionEntry, decode_message
-from pinyon.session.kind import HOST_MESSAGE, KIND_BY_ROLE, KIND_BY_TYPE, OTHER
-from pinyon.session.line import decode_head, read_head, with_parent
+from pinyon.session.kind import HOST_MESSAGE, KIND_BY_ROLE, KIND_BY_TYPE, OTHER, TYPE_BY_KIND
+from pinyon.session.line import LineHead, decode_head, read_head, with_parent
 from pinyon.session.source import LineSource
 
 NO_PARENT = -1
@@ -207,10 +207,17 @@ class EntryTable:
         if held is not None:
             return held
         line = self.line(position)
-        head = read_head(line)
-        assert head is not None
-        view = self._views[position] = SessionEntry(line, head)
+        view = self._views[position] = SessionEntry(line, self._head(position, line))
         return view
+
+    def _head(self, position: int, line: bytes) -> LineHead:
+        """The head of a line, from the columns where they say all."""
+        parent, kind = self.parents[position], self.kinds[position]
+        if parent == NO_PARENT or kind == OTHER or position in self.bridged:
+            head = read_head(line)
+            assert head is not None
+            return head
+        return LineHead(TYPE_BY_KIND[kind], self.ids[position], self.ids[parent], kind)
 
     def message(self, position: int) -> AgentMessage:
         """The message of a `message` entry, decoded without making the entry."""

@@ -74,6 +74,14 @@ class TreeReader:
             yield self._table.entry(position)
             position = self._table.parents[position]
 
+    def branch_has(self, entry_type: str) -> bool:
+        """Whether an entry of this type stands on the branch at the leaf; decodes nothing."""
+        wanted = {number for number, name in kind.TYPE_BY_KIND.items() if name == entry_type}
+        if not wanted:
+            return any(entry.type == entry_type for entry in self.get_branch())
+        kinds = self._table.kinds
+        return any(kinds[position] in wanted for position in self._table.path(self._leaf))
+
     def get_children(self, parent_id: str | None) -> list[SessionEntry]:
         """The entries right below an entry in file order; the roots for None."""
         parent = NO_PARENT if parent_id is None else self._table.position(parent_id)
