@@ -58,6 +58,7 @@ def write(path: Path, value: object) -> None:
         ("system_prompt.py", "cwd: "),
         ("agent_loop.py", "[add: 5.0]\nFive.\n"),
         ("agent_tool.py", "'enum': ['count', 'skip'], 'default': 'count'}\n{'path': 'agent_tool.py', 'lines': "),
+        ("session_tree.py", "'Use read.']\n4 entries, 3 of them in the copy: ['message', 'message', 'label']\n"),
         ("agent_queue.py", "user: Only Python files.\nmodel: Two files.\n-- turn\nuser: Say goodbye.\n"),
     ],
 )
