@@ -24,11 +24,12 @@ async def connected_socket(host: str, port: int) -> socket.socket:
 
 
 async def _resolve(host: str, port: int) -> list[_Address]:
+    name = host.encode()  # as bytes, because for texts the library loads its table of international names
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+        found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except socket.gaierror:
         found = await in_daemon_thread(
-            lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM), "pinyon-name-lookup"
+            lambda: socket.getaddrinfo(name, port, type=socket.SOCK_STREAM), "pinyon-name-lookup"
         )
     return _interleaved([(family, address) for family, _, _, _, address in found])
 

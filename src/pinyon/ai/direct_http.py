@@ -40,7 +40,7 @@ def parse_url(url: str) -> Target:
     try:
         parts = urlsplit(url)
         port = parts.port
-        host = parts.hostname.encode("idna").decode() if parts.hostname else ""
+        host = _ascii_host(parts.hostname or "")
     except ValueError as error:
         raise TransportError(f"the URL {_without_credentials(url)!r} is not valid: {error}", "request") from None
     if parts.scheme not in DEFAULT_PORTS or not host:
@@ -51,6 +51,10 @@ def parse_url(url: str) -> Target:
         path = f"{path}?{quote(parts.query, safe=_SAFE_IN_TARGET)}"
     origin = Origin(parts.scheme, host, port or DEFAULT_PORTS[parts.scheme])
     return Target(origin, path, _basic_authorization(parts.username, parts.password))
+
+
+def _ascii_host(host: str) -> str:
+    return host if host.isascii() else host.encode("idna").decode()
 
 
 def _without_credentials(url: str) -> str:

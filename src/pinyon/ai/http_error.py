@@ -6,7 +6,6 @@ No text holds a credential: what the request sent as one is replaced wherever a 
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -15,7 +14,6 @@ import msgspec
 from pinyon._util import json as _json
 from pinyon._util.abort import AbortSignal, OperationAbortedError
 from pinyon._util.clock import SYSTEM_CLOCK, Clock
-from pinyon._util.secret import redact
 from pinyon.ai.event import StreamError
 from pinyon.ai.live import LiveAnswer
 from pinyon.ai.retry import pause
@@ -83,13 +81,19 @@ async def status_error(response: HttpResponse, *, unwrap_error: bool) -> HttpSta
     return HttpStatusError(text, response.status, response.headers, body)
 
 
+def _chance() -> float:
+    import random
+
+    return random.random()
+
+
 class HttpRetry(msgspec.Struct, kw_only=True):
     """How often one request is repeated before an answer has started. `max_delay_ms` of 0 sets no limit."""
 
     max_retries: int = 0
     max_delay_ms: int = 60_000
     clock: Clock = SYSTEM_CLOCK
-    draw: Callable[[], float] = random.random
+    draw: Callable[[], float] = _chance
 
 
 async def open_with_retry(
@@ -185,6 +189,8 @@ def secrets_of(headers: Mapping[str, str], api_key: str | None = None) -> list[s
 
 def error_text(error: BaseException, secrets: Iterable[str] = ()) -> str:
     """What is told about an error: its own text for ours, the class too for others; never a credential."""
+    from pinyon._util.secret import redact
+
     text = str(error)
     if not isinstance(error, PinyonError) or not text:
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__

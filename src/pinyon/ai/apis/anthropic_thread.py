@@ -6,7 +6,6 @@ else that shapes the request. The next request continues the thread only if its 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -108,6 +107,8 @@ def thread_refusal(error: HttpStatusError) -> Refusal | None:
 
 
 def _fingerprint(payload: Payload, turn_count: int, turns: Sequence[bytes] | None = None) -> str:
+    import hashlib
+
     model = payload.request.model
     tail = payload.tail
     settings = {
