@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pinyon.testing.fake_server import FakeServer, Reply
+from pinyon.testing.fake_anthropic import anthropic_answer, text
+from pinyon.testing.fake_server import FakeServer
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -29,14 +30,8 @@ def run_example(name: str, cwd: Path, **env: str) -> subprocess.CompletedProcess
 def test_the_embedding_example_prompts_a_real_server_and_shows_events_and_answer(tmp_path: Path) -> None:
     agent_dir = tmp_path / ".pi" / "agent"
     agent_dir.mkdir(parents=True)
-    chunks: list[dict[str, object]] = [
-        {"choices": [{"index": 0, "delta": {"role": "assistant", "content": "A small "}, "finish_reason": None}]},
-        {"choices": [{"index": 0, "delta": {"content": "program."}, "finish_reason": None}]},
-        {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
-        {"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13}},
-    ]
-    with FakeServer([Reply.sse([(None, {"id": "1", **chunk}) for chunk in chunks])]) as server:
-        provider = {"baseUrl": f"{server.url}/v1", "api": "openai-completions", "apiKey": "k", "models": [{"id": "m"}]}
+    with FakeServer([anthropic_answer(text("A small program."))]) as server:
+        provider = {"baseUrl": server.url, "api": "anthropic-messages", "apiKey": "k", "models": [{"id": "m"}]}
         write(agent_dir / "models.json", {"providers": {"local": provider}})
         write(agent_dir / "settings.json", {"defaultProvider": "local", "defaultModel": "m"})
         result = run_example("embed.py", tmp_path)
