@@ -1,1 +1,84 @@
-"""What programs test their agents with: a scripted model and fake provider servers."""
+"""What programs test their agents with: a scripted model, a clock, and fake provider servers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pinyon._util.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from pinyon.ai.apis.faux import (
+        DeferredPolicy,
+        FauxProvider,
+        FauxState,
+        Pace,
+        faux_assistant_message,
+        faux_text,
+        faux_thinking,
+        faux_tool_call,
+    )
+    from pinyon.testing.fake_anthropic import AnthropicAnswer, anthropic_answer, anthropic_reply
+    from pinyon.testing.fake_clock import FakeClock
+    from pinyon.testing.fake_server import Cut, Delay, FakeServer, Gate, RecordedRequest, Reply, Stall
+    from pinyon.testing.stream import collect, event_names, final_message
+
+__all__ = [
+    "AnthropicAnswer",
+    "Cut",
+    "DeferredPolicy",
+    "Delay",
+    "FakeClock",
+    "FakeServer",
+    "FauxProvider",
+    "FauxState",
+    "Gate",
+    "Pace",
+    "RecordedRequest",
+    "Reply",
+    "Stall",
+    "anthropic_answer",
+    "anthropic_reply",
+    "collect",
+    "event_names",
+    "faux_assistant_message",
+    "faux_text",
+    "faux_thinking",
+    "faux_tool_call",
+    "final_message",
+]
+
+__getattr__, __dir__, _ = lazy_exports(
+    __name__,
+    {
+        "pinyon.ai.apis.faux": (
+            "DeferredPolicy",
+            "FauxProvider",
+            "FauxState",
+            "Pace",
+            "faux_assistant_message",
+            "faux_text",
+            "faux_thinking",
+            "faux_tool_call",
+        ),
+        "pinyon.testing.fake_anthropic": (
+            "AnthropicAnswer",
+            "anthropic_answer",
+            "anthropic_reply",
+        ),
+        "pinyon.testing.fake_clock": ("FakeClock",),
+        "pinyon.testing.fake_server": (
+            "Cut",
+            "Delay",
+            "FakeServer",
+            "Gate",
+            "RecordedRequest",
+            "Reply",
+            "Stall",
+        ),
+        "pinyon.testing.stream": (
+            "collect",
+            "event_names",
+            "final_message",
+        ),
+    },
+)
