@@ -416,7 +416,7 @@ def test_signing_in_stores_the_tokens(path: Path) -> None:
     asyncio.run(storage.login("x", None))  # type: ignore[arg-type] # the scripted flow asks nothing
     assert storage.get("x") == OAuthCredential(access="fresh", refresh="r0", expires=FAR)
     with pytest.raises(AuthError, match="has no sign-in here"):
-        asyncio.run(storage.login("y", None))  # type: ignore[arg-type]
+        asyncio.run(storage.login("y", None, "oauth"))  # type: ignore[arg-type]
     storage.logout("x")
     assert not storage.has("x")
 

@@ -21,7 +21,14 @@ from pinyon._util.clock import SYSTEM_CLOCK, Clock
 from pinyon._util.config import agent_dir
 from pinyon.ai.auth_backend import CredentialBackend, FileBackend, MemoryBackend
 from pinyon.ai.config_value import ConfigValues, Resolution, is_resolvable, layered
-from pinyon.ai.credential import ApiKeyCredential, Credential, CredentialInfo, OAuthCredential, credential_from_wire
+from pinyon.ai.credential import (
+    ApiKeyCredential,
+    Credential,
+    CredentialInfo,
+    CredentialType,
+    OAuthCredential,
+    credential_from_wire,
+)
 from pinyon.ai.oauth import (
     REFRESH_MARGIN_MS,
     REFRESH_TIMEOUT_S,
@@ -315,13 +322,23 @@ class AuthStorage:
         if not task.cancelled():
             task.exception()  # the caller may be gone; its failure is then nobody's news
 
-    async def login(self, provider: str, interaction: LoginInteraction) -> OAuthCredential:
-        """Sign in to `provider` with its flow and store the tokens; raises `AuthError`."""
+    async def login(
+        self, provider: str, interaction: LoginInteraction, method: CredentialType | None = None
+    ) -> Credential:
+        """Sign in to `provider` with its flow (`oauth`) or by asking for a key, and store the credential.
+
+        Without a `method` the flow is used where there is one. Raises `AuthError`.
+        """
         provider_id = canonical_id(provider)
         flow = self.oauth_providers.get(provider_id)
-        if flow is None:
+        if flow is not None and method != "api_key":
+            credential: Credential = await flow.login(interaction)
+        elif method == "oauth":
             raise AuthError(f"provider {provider_id!r} has no sign-in here; store an API key for it instead")
-        credential = await flow.login(interaction)
+        else:
+            from pinyon.ai.key_login import ask_for_key
+
+            credential = await ask_for_key(provider_id, interaction, layered(self.env))
         await self._uninterrupted(self.modify(provider_id, lambda _: credential))
         return credential
 
