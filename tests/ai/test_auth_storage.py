@@ -371,11 +371,14 @@ def test_a_token_that_another_process_renewed_meanwhile_is_not_renewed_again(pat
     assert flow.renewals == 0
 
 
-def test_a_failed_renewal_is_an_error_and_keeps_the_credential(path: Path) -> None:
-    storage = signed_in(path, 0, ScriptedFlow(error=OAuthError("refused")))
+@pytest.mark.parametrize("error", [OAuthError("refused: rt-12345678"), ConnectionError("refused rt-12345678")])
+def test_a_failed_renewal_is_an_error_without_the_token_and_keeps_the_credential(path: Path, error: Exception) -> None:
+    storage = signed_in(path, 0, ScriptedFlow(error=error))
+    path.write_text(path.read_text().replace('"r"', '"rt-12345678"'))
     before = path.read_text()
-    with pytest.raises(OAuthError, match="refused"):
+    with pytest.raises(OAuthError, match="refused") as caught:
         asyncio.run(storage.get_api_key("x"))
+    assert "rt-12345678" not in "".join(traceback.format_exception(caught.value))
     assert path.read_text() == before
 
 

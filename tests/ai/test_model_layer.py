@@ -174,3 +174,12 @@ def test_a_program_that_lists_models_replaces_the_list_and_one_that_does_not_onl
 def test_models_are_adjusted_to_the_account_before_overrides() -> None:
     models = build({"modelOverrides": {"big": {"name": "last"}}}, modify=lambda models: models[:1])
     assert [(model.id, model.name) for model in models] == [("big", "last")]
+
+
+def test_a_program_that_fails_to_adjust_models_leaves_them_and_is_reported() -> None:
+    def broken(_: object) -> list[Model]:
+        raise KeyError("plan")
+
+    models, problems = build_models(ProviderLayers(id="p", built_in=BUILT_IN, modify=broken))
+    assert models == BUILT_IN
+    assert "could not fit its models to the account (KeyError" in problems[0].message

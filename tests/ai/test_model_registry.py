@@ -505,6 +505,27 @@ def test_a_registered_stream_function_answers_its_models(tmp_path: Path) -> None
     assert seen[0].api_key == "k"
 
 
+def test_failing_code_of_programs_arrives_as_error_events(tmp_path: Path, api: RecordingApi) -> None:
+    registry = registry_of(tmp_path)
+
+    def broken(*_: object) -> Any:
+        raise ZeroDivisionError("oops")
+
+    registry.register_provider("acme", {"stream": broken, "api": "acme-api", "apiKey": "k", "models": [{"id": "m"}]})
+    assert "oops" in str(ask(registry, model_of(registry, "acme")).error_message)
+    registry.register_provider("b", {**CUSTOM, "apiKey": "k", "models": [{"id": "m"}]})
+    failed = ask(registry, model_of(registry, "b"), transform_headers=broken)
+    assert "ZeroDivisionError" in str(failed.error_message)
+    assert api.requests == []
+
+
+def test_scripted_models_need_no_credentials(tmp_path: Path) -> None:
+    registry = registry_of(tmp_path)
+    model = Model(id="s", name="s", api="faux", provider="demo", base_url="")
+    assert registry.has_configured_auth(model)
+    assert prepared(registry, model)[1].api_key is None
+
+
 def test_models_of_a_live_provider_are_asked_for_on_refresh_and_its_failure_is_reported(tmp_path: Path) -> None:
     registry = registry_of(tmp_path)
     lists: list[Any] = [[{"id": "a"}], [{"id": "b"}, {"id": "c"}], OSError("down")]

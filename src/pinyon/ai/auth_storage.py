@@ -19,6 +19,7 @@ import msgspec
 from pinyon._util import json as _json
 from pinyon._util.clock import SYSTEM_CLOCK, Clock
 from pinyon._util.config import agent_dir
+from pinyon._util.secret import redact
 from pinyon.ai.auth_backend import CredentialBackend, FileBackend, MemoryBackend
 from pinyon.ai.config_value import ConfigValues, Resolution, is_resolvable, layered
 from pinyon.ai.credential import (
@@ -404,10 +405,12 @@ def _stored_name(entries: Mapping[str, Any], provider: str) -> str:
 
 
 async def _refresh_in_time(provider_id: str, flow: OAuthProvider, credential: OAuthCredential) -> OAuthCredential:
+    doing = f"renewing the sign-in of provider {provider_id!r}"
     try:
         async with asyncio.timeout(REFRESH_TIMEOUT_S):
             return await flow.refresh(credential)
     except TimeoutError:
-        raise OAuthError(
-            f"renewing the sign-in of provider {provider_id!r} took longer than {REFRESH_TIMEOUT_S:g} s; try again"
-        ) from None
+        raise OAuthError(f"{doing} took longer than {REFRESH_TIMEOUT_S:g} s; try again") from None
+    except Exception as error:  # noqa: BLE001 - flows may be extensions, and servers echo tokens
+        reason = redact(str(error), [credential.access, credential.refresh])
+        raise OAuthError(f"{doing} failed: {reason}; try again or sign in again") from None

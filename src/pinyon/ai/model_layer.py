@@ -42,7 +42,7 @@ def build_models(layers: ProviderLayers) -> tuple[list[Model], list[ModelsProble
     if layers.program is not None:
         models = _with_program(layers, models, problems)
     if layers.modify is not None:
-        models = list(layers.modify(models))
+        models = _modified(layers, models, problems)
     if layers.file is not None and layers.file.overrides:
         models = [_overridden(model, layers.file.overrides.get(model.id)) for model in models]
     return models, problems
@@ -66,6 +66,16 @@ def _with_program(layers: ProviderLayers, models: list[Model], problems: list[Mo
         return [_adjusted(model, config.base_url, {}) for model in models]
     found = (_from_entry(layers.id, entry, config, layers.built_in, problems) for entry in config.models)
     return [model for model in found if model is not None]
+
+
+def _modified(layers: ProviderLayers, models: list[Model], problems: list[ModelsProblem]) -> list[Model]:
+    assert layers.modify is not None
+    try:
+        return list(layers.modify(models))
+    except Exception as error:  # noqa: BLE001 - code of an extension
+        reason = f"could not fit its models to the account ({type(error).__name__}: {error})"
+        problems.append(ModelsProblem(f"provider {layers.id!r} {reason}", layers.id))
+        return models
 
 
 def _adjusted(model: Model, base_url: str | None, compat: Mapping[str, Any]) -> Model:

@@ -43,6 +43,9 @@ from pinyon.ai.stream import AssistantMessageEventStream, StreamFn
 from pinyon.ai.transport import Transport
 from pinyon.errors import ConfigError, PinyonError
 
+SCRIPTED_API = "faux"
+"""Wire API of models that answer from a script inside this process."""
+
 
 class RequestAuthResult(msgspec.Struct, kw_only=True):
     """What a request to a model needs, or why there is nothing: `ok` says which."""
@@ -209,8 +212,8 @@ class ModelRegistry:
         return self._auth.status(canonical_id(provider_id)).configured
 
     def has_configured_auth(self, model: Model) -> bool:
-        """The same for the provider of a model."""
-        return self.is_usable(model.provider)
+        """The same for the provider of a model; scripted models need no credentials."""
+        return model.api == SCRIPTED_API or self.is_usable(model.provider)
 
     def get_provider_auth_status(self, provider_id: str) -> AuthStatus:
         """Whether a provider has credentials and where they come from."""
@@ -266,7 +269,7 @@ class ModelRegistry:
         Headers from low to high: the provider's session header, its credential, the model, the options.
         """
         provider_id = canonical_id(model.provider)
-        auth = await self._credential(provider_id, options)
+        auth = RequestAuth() if model.api == SCRIPTED_API else await self._credential(provider_id, options)
         look_up = self._auth.look_up(provider_id, options.env)
         configured = model_headers(model.id, self._file.providers.get(provider_id), self._configs(provider_id))
         own = await self._auth.headers_of(configured, look_up, f"model {model.spec!r}")

@@ -15,7 +15,7 @@ from pinyon.ai.models_json import ProviderConfig
 from pinyon.ai.oauth import OAuthProvider
 from pinyon.ai.option import StreamOptions
 from pinyon.ai.stream import AssistantMessageEventStream, StreamFn
-from pinyon.errors import ConfigError
+from pinyon.errors import ConfigError, ProviderError
 
 ModelsSource = Callable[[], Any]
 """Gives the present models of a provider as a list, or an awaitable of one."""
@@ -48,10 +48,13 @@ class Registration(msgspec.Struct, kw_only=True):
     async def answer(
         self, model: Model, messages: list[Message], options: StreamOptions
     ) -> AssistantMessageEventStream:
-        """The answer of the registered stream function."""
+        """The answer of the registered stream function; raises `ProviderError` when that raises."""
         assert self.stream_fn is not None
-        answer = self.stream_fn(model, messages, options)
-        return await answer if isinstance(answer, Awaitable) else answer
+        try:
+            answer = self.stream_fn(model, messages, options)
+            return await answer if isinstance(answer, Awaitable) else answer
+        except Exception as error:
+            raise ProviderError(f"the stream function of provider {self.config.id!r} failed: {error}") from error
 
     @classmethod
     def merged(

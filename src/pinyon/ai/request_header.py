@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pinyon.ai.models_json import ProviderConfig
 from pinyon.ai.option import StreamOptions
 from pinyon.ai.provider import find_provider
+from pinyon.errors import ProviderError
 
 
 def layer_headers(*layers: Mapping[str, str | None] | None) -> dict[str, str | None]:
@@ -45,6 +46,9 @@ async def transformed_headers(headers: dict[str, str | None], options: StreamOpt
     if options.transform_headers is None:
         return headers
     sent = {name: value for name, value in headers.items() if value is not None}
-    changed = options.transform_headers(dict(sent))
-    changed = await changed if inspect.isawaitable(changed) else changed
+    try:
+        changed = options.transform_headers(dict(sent))
+        changed = await changed if inspect.isawaitable(changed) else changed
+    except Exception as error:
+        raise ProviderError(f"the hook that changes request headers failed ({type(error).__name__})") from error
     return layer_headers(dict.fromkeys(headers), changed)
