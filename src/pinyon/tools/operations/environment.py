@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pinyon.env.filesystem import FileKind
+from pinyon.env.local import LocalEnv
 from pinyon.env.shell import ExecutionEnv
+from pinyon.tools.operations.local import LocalFindOperations, LocalGrepOperations
 from pinyon.tools.operations.protocol import (
     DirectoryEntry,
     EditOperations,
@@ -84,13 +86,13 @@ def env_write_operations(env: ExecutionEnv) -> WriteOperations:
 
 
 def env_grep_operations(env: ExecutionEnv) -> GrepOperations:
-    """Grep operations that search the files of `env`."""
-    return EnvFileOperations(env)
+    """Grep operations that search the files of `env`; those of this machine for a `LocalEnv`."""
+    return LocalGrepOperations() if isinstance(env, LocalEnv) else EnvFileOperations(env)
 
 
 def env_find_operations(env: ExecutionEnv) -> FindOperations:
-    """Find operations that walk the files of `env`."""
-    return EnvFileOperations(env)
+    """Find operations that walk the files of `env`; those of this machine for a `LocalEnv`."""
+    return LocalFindOperations() if isinstance(env, LocalEnv) else EnvFileOperations(env)
 
 
 def env_ls_operations(env: ExecutionEnv) -> LsOperations:
