@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from pinyon.ai.apis.anthropic_messages import API
-from pinyon.ai.content import TextContent
+from pinyon.ai.content import ImageContent, TextContent
 from pinyon.ai.message import AssistantMessage, Message, SystemMessage, ToolResultMessage, UserMessage
 from pinyon.ai.model import Model
 from pinyon.ai.option import StreamOptions
+from pinyon.ai.refused_image import forget_refused_images
 from pinyon.ai.session_resource import SessionMemory, cleanup_session_resources, register_cleaner
 from pinyon.ai.tool import JsonSchemaSampling, Tool
+from pinyon.ai.usage import Usage
 from pinyon.testing.fake_anthropic import anthropic_answer, error_reply, text, thinking, tool_use
-from pinyon.testing.fake_server import FakeServer, ScriptedReply
+from pinyon.testing.fake_server import FakeServer, RecordedRequest, Reply, ScriptedReply
 
 _sessions = itertools.count()
 
@@ -318,6 +321,84 @@ def test_nothing_is_sent_again_where_that_would_not_help(
         talk = Conversation(server, session, compat={"supportsStrictTools": True, "supportsMessageThreads": False})
         talk.messages[0] = SystemMessage(content="s", timestamp=0, tools_added=[tool(constrained_sampling=sampling)])
         assert talk.ask().stop_reason == "error"
+        assert len(server.requests) == 1
+
+
+# Images that the server refuses
+
+BAD = ImageContent(data="YmFk", mime_type="image/png")
+GOOD = ImageContent(data="Z29vZA==", mime_type="image/png")
+
+
+@pytest.fixture
+def _no_refused_images() -> Iterator[None]:
+    forget_refused_images()
+    yield
+    forget_refused_images()
+
+
+def images_in(body: dict[str, Any]) -> list[str]:
+    blocks = [block for message in body["messages"] for block in message["content"] if isinstance(block, dict)]
+    return [block["source"]["data"] for block in blocks if block["type"] == "image"]
+
+
+def refuse_bad_image(request: RecordedRequest) -> Reply:
+    if BAD.data in images_in(request.json):
+        return error_reply(400, "invalid_request_error", "messages.0: Could not process image")
+    reply = anthropic_answer(text("fine"))
+    return reply if isinstance(reply, Reply) else reply(request)
+
+
+@pytest.mark.usefixtures("_no_refused_images")
+@pytest.mark.parametrize(
+    ("prompts", "sent"),
+    [
+        ([[GOOD], [BAD], []], [["Z29vZA=="], ["Z29vZA==", "YmFk"], ["Z29vZA=="], ["Z29vZA=="]]),
+        ([[BAD]], [["YmFk"], []]),
+    ],
+)
+def test_a_refused_image_is_left_out_and_the_conversation_goes_on(
+    session: str, prompts: list[list[ImageContent]], sent: list[list[str]]
+) -> None:
+    with FakeServer([refuse_bad_image]) as server:
+        talk = Conversation(server, session, compat={"supportsMessageThreads": False}, input=["text", "image"])
+        for number, images in enumerate(prompts):
+            talk.messages.append(UserMessage(content=[TextContent("look"), *images], timestamp=number))
+            assert talk.ask(None).text == "fine"
+    assert [images_in(body) for body in talk.bodies] == sent
+    assert "left out" in json.dumps(talk.bodies[-1]["messages"])
+
+
+@pytest.mark.usefixtures("_no_refused_images")
+def test_an_old_bad_image_of_a_resumed_session_is_found_when_the_newest_was_not_it(session: str) -> None:
+    with FakeServer([refuse_bad_image]) as server:
+        talk = Conversation(server, session, compat={"supportsMessageThreads": False}, input=["text", "image"])
+        old = UserMessage(content=[BAD], timestamp=1)
+        said = AssistantMessage(
+            content=[TextContent("hm")],
+            api="anthropic-messages",
+            provider="fake",
+            model="fake-1",
+            usage=Usage(),
+            stop_reason="stop",
+            timestamp=2,
+        )
+        talk.messages += [old, said, UserMessage(content=[GOOD], timestamp=3)]
+        message = talk.ask(None)
+    assert message.text == "fine"
+    assert [len(images_in(body)) for body in talk.bodies] == [2, 1, 0]
+    assert [diagnostic.type for diagnostic in message.diagnostics or ()] == ["refused_images_fallback"] * 2
+    assert old.content == [BAD]
+
+
+@pytest.mark.usefixtures("_no_refused_images")
+@pytest.mark.parametrize("status", [400, 500])
+def test_a_refusal_that_has_nothing_to_do_with_images_drops_none(session: str, status: int) -> None:
+    words = "an image of a server error" if status == 500 else "max_tokens is wrong"
+    with FakeServer([error_reply(status, "api_error", words)]) as server:
+        talk = Conversation(server, session, compat={"supportsMessageThreads": False}, input=["text", "image"])
+        talk.messages.append(UserMessage(content=[GOOD], timestamp=1))
+        assert talk.ask(None).stop_reason == "error"
         assert len(server.requests) == 1
 
 

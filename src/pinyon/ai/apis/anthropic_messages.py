@@ -32,11 +32,12 @@ from pinyon.ai.apis.anthropic_thread import (
 from pinyon.ai.apis.anthropic_tool import has_preferred_strict
 from pinyon.ai.apis.anthropic_turn import encode_clean
 from pinyon.ai.event import AssistantMessageEvent, Done
-from pinyon.ai.http_error import HttpRetry, HttpStatusError, failure_event, open_with_retry, secrets_of
+from pinyon.ai.http_error import HttpRetry, HttpStatusError, error_text, failure_event, open_with_retry, secrets_of
 from pinyon.ai.live import LiveAnswer
 from pinyon.ai.message import Message
 from pinyon.ai.model import Model
 from pinyon.ai.option import ResponseInfo, StreamOptions
+from pinyon.ai.refused_image import set_aside_images, without_refused_images
 from pinyon.ai.sse import SseDecoder, SseEvent
 from pinyon.ai.stream import AssistantMessageEventStream
 from pinyon.ai.transcript import current_tools
@@ -104,47 +105,56 @@ class _Exchange:
 
     async def open(self) -> None:
         """Send the request, again where the server wants it otherwise, until there is a response to read."""
+        self._messages = without_refused_images(self._messages, self._model)
         request = settle(self._model, self._messages, self._options)
         self.reader = AnswerReader(self._answer, request)
         if request.marks_effort:
             self._answer.target.provider_thinking_level = request.thinking.effort
-        prefer_strict = may_prefer_strict(self._options.session_id)
-        self._payload = build_payload(request, self._messages, may_prefer_strict=prefer_strict)
-        self._plan = plan_thread(self._payload)
+        self._prefer_strict = may_prefer_strict(self._options.session_id)
+        self._encode(request)
         while self._response is None:
             try:
                 self._response = await self._send(request)
             except HttpStatusError as error:
-                if self._gave_up_threads(error):
-                    continue
-                if not prefer_strict or not is_strict_limit(error) or not self._prefers_strict():
+                if not self._mended(request, error):
                     raise
-                prefer_strict = False
-                self._give_up_strict(request, error)
         self._chunks = aiter(self._response)
         await self._tell_response(self._response)
+
+    def _encode(self, request: AnthropicRequest) -> None:
+        self._payload = build_payload(request, self._messages, may_prefer_strict=self._prefer_strict)
+        self._plan = plan_thread(self._payload)
+
+    def _mended(self, request: AnthropicRequest, error: HttpStatusError) -> bool:
+        """Whether the request was changed in answer to a refusal, so that it may be taken now."""
+        if self._gave_up_threads(error):
+            return True
+        if self._prefer_strict and is_strict_limit(error) and has_preferred_strict(current_tools(self._messages)):
+            self._prefer_strict = False
+            remember_limit(self._options.session_id)
+            kind = "anthropic_strict_tools_fallback"
+        elif set_aside_images(self._messages, self._model, error):
+            self._messages = without_refused_images(self._messages, self._model)
+            kind = "refused_images_fallback"
+        else:
+            return False
+        add_diagnostic(self._answer, kind, {"error": error_text(error, self.secrets)})
+        self._encode(request)
+        return True
 
     def _gave_up_threads(self, error: HttpStatusError) -> bool:
         plan = self._plan
         refusal = thread_refusal(error) if plan.session_id is not None else None
         if refusal is None or plan.session_id is None or (refusal == "stale" and not plan.skip_turns):
             return False
-        add_diagnostic(self._answer, "anthropic_thread_fallback", {"refusal": refusal, "error": str(error)})
+        details = {"refusal": refusal, "error": error_text(error, self.secrets)}
+        add_diagnostic(self._answer, "anthropic_thread_fallback", details)
         if refusal == "stale":
             self._plan = fresh_thread(plan.session_id)
         else:
             disable_threads(plan.session_id)
             self._plan = ThreadPlan()
         return True
-
-    def _prefers_strict(self) -> bool:
-        return has_preferred_strict(current_tools(self._messages))
-
-    def _give_up_strict(self, request: AnthropicRequest, error: HttpStatusError) -> None:
-        add_diagnostic(self._answer, "anthropic_strict_tools_fallback", {"error": str(error)})
-        remember_limit(self._options.session_id)
-        self._payload = build_payload(request, self._messages, may_prefer_strict=False)
-        self._plan = plan_thread(self._payload)
 
     async def _send(self, request: AnthropicRequest) -> HttpResponse:
         options = self._options
