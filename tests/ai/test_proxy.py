@@ -32,7 +32,8 @@ def _no_proxy_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({}, "http://h/", None),
         ({"HTTP_PROXY": "http://p:1"}, "http://h/", "http://p:1"),
-        ({"HTTP_PROXY": "http://p:1"}, "https://h/", None),
+        ({"HTTP_PROXY": "http://p:1"}, "https://h/", "http://p:1"),
+        ({"HTTPS_PROXY": "http://p:1"}, "http://h/", None),
         ({"HTTPS_PROXY": "http://p:1"}, "https://h/", "http://p:1"),
         ({"ALL_PROXY": "p:1"}, "https://h/", "http://p:1"),
         ({"https_proxy": "http://low", "HTTPS_PROXY": "http://up"}, "https://h/", "http://low"),

@@ -1,7 +1,7 @@
 """Which proxy the environment names for a URL: `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`.
 
-The lower-case spelling of a variable wins over the upper-case one, as in curl. An `https` URL is not sent to the proxy
-of `HTTP_PROXY`. `NO_PROXY` is a list, separated by commas or blanks, of host names (with their subdomains, a leading
+The lower-case spelling of a variable wins over the upper-case one, as in curl. For an `https` URL, `HTTP_PROXY` counts
+where neither of the other two is set. `NO_PROXY` is a list, separated by commas or blanks, of host names (with their subdomains, a leading
 dot or `*.` changes nothing), addresses, networks such as `10.0.0.0/8`, each optionally with a port, or `*` for all.
 """
 
@@ -19,7 +19,7 @@ def proxy_for(url: str, env: Mapping[str, str] | None = None) -> str | None:
     if not _names_any_proxy(os.environ) and not (env and _names_any_proxy(env)):
         return None
     parts = urlsplit(url)
-    proxy = _variable(f"{parts.scheme}_proxy", env) or _variable("all_proxy", env)
+    proxy = _variable(f"{parts.scheme}_proxy", env) or _variable("all_proxy", env) or _variable("http_proxy", env)
     if not proxy or is_excluded(parts.hostname or "", parts.port, parts.scheme, _variable("no_proxy", env)):
         return None
     return proxy if "://" in proxy else f"http://{proxy}"
