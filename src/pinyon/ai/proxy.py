@@ -1,8 +1,9 @@
 """Which proxy the environment names for a URL: `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`.
 
 The lower-case spelling of a variable wins over the upper-case one, as in curl. For an `https` URL, `HTTP_PROXY` counts
-where neither of the other two is set. `NO_PROXY` is a list, separated by commas or blanks, of host names (with their subdomains, a leading
-dot or `*.` changes nothing), addresses, networks such as `10.0.0.0/8`, each optionally with a port, or `*` for all.
+where neither of the other two is set. `NO_PROXY` is a list, separated by commas or blanks, of host names (with their
+subdomains, a leading dot or `*.` changes nothing), addresses, networks such as `10.0.0.0/8`, each optionally with a
+port, or `*` for all.
 """
 
 from __future__ import annotations
