@@ -9,7 +9,7 @@ from pinyon._util.lazy import lazy_exports
 if TYPE_CHECKING:
     from pinyon.ai.api import WireApi, api_names, get_api, register_api
     from pinyon.ai.auth_storage import AuthStorage
-    from pinyon.ai.catalogue import all_models
+    from pinyon.ai.catalogue import all_models, get_model
     from pinyon.ai.codec import message_from_json, message_from_wire, message_to_json, message_to_wire
     from pinyon.ai.content import (
         AssistantBlock,
@@ -177,6 +177,7 @@ __all__ = [
     "complete",
     "failed_stream",
     "get_api",
+    "get_model",
     "is_context_overflow",
     "is_recoverable_length",
     "is_retryable_assistant_error",
@@ -201,7 +202,7 @@ __getattr__, __dir__, _ = lazy_exports(
             "register_api",
         ),
         "pinyon.ai.auth_storage": ("AuthStorage",),
-        "pinyon.ai.catalogue": ("all_models",),
+        "pinyon.ai.catalogue": ("all_models", "get_model"),
         "pinyon.ai.codec": (
             "message_from_json",
             "message_from_wire",
