@@ -7,16 +7,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 import msgspec
 from msgspec import UNSET
 
-from pinyon._util.abort import AbortSignal, OperationAbortedError
+from pinyon._util.abort import AbortSignal
 from pinyon.ai.api import get_api
 from pinyon.ai.event import AssistantMessageEvent
+from pinyon.ai.http_error import failure_event
 from pinyon.ai.live import LiveAnswer
 from pinyon.ai.message import AssistantMessage, Message, SystemMessage
 from pinyon.ai.model import Model
 from pinyon.ai.option import StreamOptions
 from pinyon.ai.stream import AssistantMessageEventStream
 from pinyon.ai.tool import Tool
-from pinyon.errors import ModelError, PinyonError
+from pinyon.errors import ModelError
 
 
 class Context(msgspec.Struct, kw_only=True):
@@ -82,11 +83,8 @@ def lazy_stream(
     async def events() -> AsyncIterator[AssistantMessageEvent]:
         try:
             inner = await setup()
-        except OperationAbortedError as error:
-            yield answer.fail(str(error), aborted=True)
-            return
-        except PinyonError as error:
-            yield answer.fail(str(error), aborted=signal is not None and signal.aborted)
+        except Exception as error:  # noqa: BLE001 - set-up runs the caller's code; a returned stream never raises
+            yield failure_event(answer, error, signal)
             return
         try:
             async for event in inner:
