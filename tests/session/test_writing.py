@@ -166,8 +166,12 @@ def test_values_that_are_no_json_are_refused_before_anything_changes(tmp_path: P
     session = Session.create("/proj", tmp_path)
     session.append_message(user("a"))
     before = file_of(session).read_bytes()
-    with pytest.raises(TypeError):
-        session.append_custom_entry("x", object())
+    with pytest.raises(SessionError, match="plain"):
+        session.append_custom_entry("x", {"path": Path("/x")})
+    endless: list[object] = []
+    endless.append(endless)
+    with pytest.raises(SessionError, match="JSON values"):
+        session.append_custom_entry("x", endless)
     assert session.get_entry_count() == 1
     assert file_of(session).read_bytes() == before
 

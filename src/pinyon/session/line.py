@@ -14,6 +14,7 @@ import msgspec
 
 from pinyon._util import json as _json
 from pinyon._util.text import clean_surrogates
+from pinyon.errors import SessionError
 from pinyon.session.kind import ENTRY_TYPES, entry_kind
 
 
@@ -105,8 +106,11 @@ def encode_line(value: Mapping[str, Any]) -> bytes:
 
 
 def encode_cleaned(value: Mapping[str, Any]) -> tuple[bytes, bool]:
-    """As `encode_line`, and whether surrogates had to be cleaned."""
-    plain = _json.normalise_numbers(msgspec.to_builtins(value))
+    """As `encode_line`, and whether surrogates had to be cleaned. Raises `SessionError` for values that are no JSON."""
+    try:
+        plain = _json.normalise_numbers(msgspec.to_builtins(value))
+    except (TypeError, RecursionError) as error:
+        raise SessionError(f"A session entry can only hold JSON values; turn this into plain ones: {error}") from error
     try:
         return _encode(plain), False
     except UnicodeEncodeError:
