@@ -1,6 +1,7 @@
 import asyncio
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -227,3 +228,16 @@ def test_a_real_server_that_stalls_or_lies_is_named_in_the_complaint(answer: byt
 def test_no_local_server_is_contacted_for_other_models() -> None:
     answer = http_answer(b'{"data": [{"id": "m"}]}')
     assert ask_registry(answer, "anthropic/claude-opus-4-5")[2] == 0
+
+
+def test_a_model_that_the_user_described_needs_no_answer_of_the_server(tmp_path: Path) -> None:
+    described = {"baseUrl": "http://h/v1", "api": "openai-completions", "apiKey": "own", "models": [{"id": "mine"}]}
+    (tmp_path / "models.json").write_text(json.dumps({"providers": {"ollama": described}}))
+    transport = serve({})
+    registry = ModelRegistry(AuthStorage.in_memory(env={}), tmp_path / "models.json", transport=transport)
+    found = asyncio.run(registry.resolve_cli("ollama/mine"))
+    _, options = asyncio.run(registry.prepare(found.model, StreamOptions()))
+    assert (found.model.base_url, options.api_key) == ("http://h/v1", "own")
+    assert transport.requests == []
+    assert asyncio.run(registry.resolve_cli("ollama/other")).warning is not None
+    assert transport.requests != []

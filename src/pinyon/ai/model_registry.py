@@ -359,7 +359,7 @@ class ModelRegistry:
         Raises `UnknownModelError` or `AmbiguousModelError`.
         """
         local = named_local_provider(f"{provider.strip()}/" if provider else text)
-        if local is not None:
+        if local is not None and self._exact(text, provider) is None:
             await self.find_local_models([local])
         return self.resolve(text, provider=provider, thinking_level=thinking_level, has_inline_key=has_inline_key)
 
@@ -413,7 +413,7 @@ class ModelRegistry:
     def _exact(self, text: str, provider: str | None) -> Model | None:
         """The model that a full `provider/id` of a usable provider names, found without reading other providers."""
         text = text.strip()
-        owner = provider or provider_prefix(text, self.provider_ids())
+        owner = canonical_id(provider.strip()) if provider else provider_prefix(text, self.provider_ids())
         if owner is None or not self.is_usable(owner):
             return None
         wanted = text if provider else text[len(owner) + 1 :]

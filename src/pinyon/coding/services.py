@@ -80,6 +80,7 @@ def create_services(
         registry = ModelRegistry.create(auth_storage, folder / "models.json" if folder else None)
     diagnostics = [
         *settings.diagnostics,
+        *(ResourceDiagnostic("warning", str(error)) for error in registry.auth_storage.drain_errors()),
         *(ResourceDiagnostic("warning", problem) for problem in registry.get_errors()),
     ]
     resources = load_prompt_resources(cwd, folder, options, settings.is_project_trusted, diagnostics)
