@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -223,6 +224,26 @@ def test_a_change_that_fails_leaves_everything_as_it_was(path: Path) -> None:
         asyncio.run(storage.modify("a", change))
     assert storage.get("a") == ApiKeyCredential(key="1")
     assert not lock_directory(path).exists()
+
+
+@posix_only
+def test_a_full_disk_is_an_error_and_loses_nothing(path: Path) -> None:
+    import resource
+
+    storage = storage_at(path)
+    storage.set("a", ApiKeyCredential(key="1"))
+    before = path.read_bytes()
+    old_limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    old_handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, old_limit[1]))
+    try:
+        with pytest.raises(AuthError, match="cannot write .*the file is as it was"):
+            storage.set("b", ApiKeyCredential(key=CANARY))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old_limit)
+        signal.signal(signal.SIGXFSZ, old_handler)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in path.parent.iterdir()] == ["auth.json"]
 
 
 WRITER = """
