@@ -237,7 +237,7 @@ def test_a_full_disk_is_an_error_and_loses_nothing(path: Path) -> None:
     old_handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (64, old_limit[1]))
     try:
-        with pytest.raises(AuthError, match="cannot write .*the file is as it was"):
+        with pytest.raises(AuthError, match=r"cannot write .*the file is as it was"):
             storage.set("b", ApiKeyCredential(key=CANARY))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, old_limit)
