@@ -160,6 +160,7 @@ def test_parents_in_a_circle_end_the_branch(path: Path) -> None:
     )
     session = Session.open(path)
     assert texts(session) == ["a", "b", "c", "d"]
+    assert [entry.id for entry in session.upwards()] == ["d", "c", "b", "a"]
     session.branch("self")
     assert texts(session) == ["self"]
     assert len(session.get_entries()) == 5

@@ -69,10 +69,8 @@ class TreeReader:
 
     def upwards(self) -> Iterator[SessionEntry]:
         """The entries from the leaf to the root, each made when it is asked for."""
-        position = self._leaf
-        while position != NO_PARENT:
+        for position in reversed(self._table.path(self._leaf)):
             yield self._table.entry(position)
-            position = self._table.parents[position]
 
     def branch_has(self, entry_type: str) -> bool:
         """Whether an entry of this type stands on the branch at the leaf; decodes nothing."""
