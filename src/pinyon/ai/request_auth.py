@@ -32,7 +32,7 @@ COMMAND_LIFETIME_S = 60.0
 SIGNING_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "x-goog-api-key", "cf-aig-authorization"})
 """Headers that carry a credential, in lower case; a request that has one needs no key."""
 
-_USE_A_KEY = "store an API key in its place or pass one with --api-key"
+_USE_A_KEY = "pass an API key with --api-key or store one in its place"
 _SUBSCRIPTION_PREFIX = "sk-ant-oat"
 
 
