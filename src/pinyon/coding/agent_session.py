@@ -121,14 +121,21 @@ class AgentSession:
         agent.prepare_request = self._prepare_request
         agent.prepare_next_turn_with_context = self._prepare_next_turn
         agent.subscribe(self._on_agent_event)
-        self._refresh_context()
+        self._has_context = False
 
     # What the session is and does now.
 
     @property
     def messages(self) -> list[AgentMessage]:
         """The conversation as it will be projected for the next request."""
+        if not self._has_context:
+            self._refresh_context()
         return self.agent.state.messages
+
+    @property
+    def message_count(self) -> int:
+        """How many messages the conversation has; a stored one is not decoded for it."""
+        return self.session.build_session_projection().message_count
 
     @property
     def model(self) -> Model | None:
@@ -373,6 +380,7 @@ class AgentSession:
     async def continue_run(self) -> RunResult:
         """Ask the model to go on with the context as it is, for example after a resumed tool result."""
         self.selection.require_usable()
+        self._refresh_context()
         with _Collector(self.events) as finished:
             await self._run.resume()
         return result_of(finished.messages)
@@ -438,9 +446,10 @@ class AgentSession:
         return None
 
     async def dispose(self) -> None:
-        """Abort what runs and forget the listeners."""
+        """Abort what runs, forget the listeners and let go of the session's file."""
         self._shell.abort()
         await self.abort()
+        self.session.close()
         self.events.clear()
 
     # How a prompt becomes a run.
@@ -606,6 +615,7 @@ class AgentSession:
     # The projection is what a request is made of.
 
     def _refresh_context(self) -> None:
+        self._has_context = True
         self.agent.state.messages = self.session.build_session_projection().messages
 
     async def _prepare_request(self, request: RequestState, signal: AbortSignal) -> RequestUpdate:

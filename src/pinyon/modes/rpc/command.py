@@ -152,7 +152,7 @@ async def get_state(pi: PiAgent, fields: Fields) -> Answer:
         "sessionId": session.session_id,
         "sessionName": session.session_name or UNSET,
         "autoCompactionEnabled": session.auto_compaction_enabled,
-        "messageCount": len(session.messages),
+        "messageCount": session.message_count,
         "pendingMessageCount": session.pending_message_count,
     }
     return {key: value for key, value in state.items() if value is not UNSET}
