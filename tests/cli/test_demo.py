@@ -48,3 +48,17 @@ def test_without_a_model_one_line_says_what_to_do(home: dict[str, str], tmp_path
     (line,) = done.stderr.strip().splitlines()
     for said in ("no model", "ANTHROPIC_API_KEY", "models.json", "pinyon demo"):
         assert said in line
+
+
+def test_keys_of_an_older_version_are_moved_once(home: dict[str, str], tmp_path: Path) -> None:
+    agent_dir = tmp_path / ".pi" / "agent"
+    agent_dir.mkdir(parents=True)
+    (agent_dir / "settings.json").write_text('{"theme": "dark", "apiKeys": {"anthropic": "sk-old"}}')
+    done = pinyon(home, tmp_path, "--list-models", "sonnet")
+    assert done.returncode == 0
+    assert "anthropic" in done.stdout
+    assert "Moved the credentials of anthropic" in done.stderr
+    assert "sk-old" not in done.stdout + done.stderr
+    assert "sk-old" in (agent_dir / "auth.json").read_text()
+    assert "apiKeys" not in (agent_dir / "settings.json").read_text()
+    assert "Moved" not in pinyon(home, tmp_path, "--list-models").stderr

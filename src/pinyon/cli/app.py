@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pinyon._util.config import agent_dir
 from pinyon._util.terminal import strip_terminal_control
 from pinyon.cli.args import CliArgs, check_args, parse_args
 from pinyon.cli.flag import COMMANDS
@@ -80,6 +81,7 @@ def _run_async_demo(arguments: Sequence[str]) -> int:
 
 def _run_mode(args: CliArgs) -> int:
     cwd = _working_directory()
+    _move_old_credentials()
     if args.list_models:
         return _list_models(args, cwd)
     mode = args.mode or ("text" if args.print or not _is_terminal() else None)
@@ -177,6 +179,22 @@ async def start(args: CliArgs, cwd: Path) -> PiAgent:
     )
     await pi.create_agent_session(session=tree)
     return pi
+
+
+def _move_old_credentials() -> None:
+    """Bring credentials of older versions into `auth.json`, once."""
+    folder = agent_dir()
+    if folder is None or (folder / "auth.json").exists():
+        return
+    if not (folder / "oauth.json").exists() and not (folder / "settings.json").exists():
+        return
+    from pinyon.ai.auth_migration import migrate_credentials
+
+    result = migrate_credentials(folder)
+    for problem in result.problems:
+        warn(problem)
+    if result.providers:
+        tell(f"Moved the credentials of {', '.join(result.providers)} into {str(folder / 'auth.json')!r}")
 
 
 def _services(args: CliArgs, cwd: Path) -> Services:

@@ -193,6 +193,7 @@ class PiAgent:
         self._is_disposed = True
         if self._session is not None:
             await self._session.dispose()
+        await self.services.auth_storage.flush()
 
     async def __aenter__(self) -> PiAgent:
         return self
