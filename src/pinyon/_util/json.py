@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from pinyon._util.text import clean_surrogates
+
 Json = Any
 """Any JSON value: None, bool, int, float, str, list or dict with str keys."""
 
@@ -31,6 +33,27 @@ def encode(value: object) -> bytes:
         return _encoder.encode(value)
     except (UnicodeEncodeError, OverflowError):
         return _encode_with_surrogates(msgspec.to_builtins(value))
+
+
+def encode_clean(value: object) -> bytes:
+    """Encode like `encode` for a reader that refuses lone surrogates: pairs are joined, the rest becomes U+FFFD.
+
+    `msgspec.Raw` values are written as they are.
+    """
+    try:
+        return _encoder.encode(value)
+    except (UnicodeEncodeError, OverflowError):
+        return encode(_cleaned(value))
+
+
+def _cleaned(value: object) -> object:
+    if isinstance(value, str):
+        return clean_surrogates(value)
+    if isinstance(value, list | tuple):
+        return [_cleaned(item) for item in value]
+    if isinstance(value, dict):
+        return {_cleaned(key): _cleaned(item) for key, item in value.items()}
+    return _cleaned(msgspec.to_builtins(value)) if isinstance(value, msgspec.Struct) else value
 
 
 def encode_pretty(value: object) -> bytes:

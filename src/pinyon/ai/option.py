@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
 
@@ -85,3 +86,11 @@ class StreamOptions(msgspec.Struct, kw_only=True):
     """Where the request goes out; None means the default transport."""
     extra: Mapping[str, Any] | None = None
     """Options that only one wire API understands, by their snake_case names (each API lists its own)."""
+
+
+def resolve_cache_retention(options: StreamOptions) -> CacheRetention:
+    """The cache retention of a request: as asked for, else `long` where `PI_CACHE_RETENTION` says so, else `short`."""
+    if options.cache_retention is not None:
+        return options.cache_retention
+    wanted = (options.env or {}).get("PI_CACHE_RETENTION") or os.environ.get("PI_CACHE_RETENTION")
+    return "long" if wanted == "long" else "short"
