@@ -27,6 +27,7 @@ from pinyon.ai.message import (
 )
 from pinyon.ai.model import Model, ThinkingLevel
 from pinyon.ai.retry import RetryCallbacks
+from pinyon.ai.session_resource import cleanup_session_resources
 from pinyon.coding.answer import last_assistant
 from pinyon.coding.auto_retry import AutoRetry, retry_policy
 from pinyon.coding.compaction.compactor import Compactor
@@ -449,6 +450,7 @@ class AgentSession:
         """Abort what runs, forget the listeners and let go of the session's file."""
         self._shell.abort()
         await self.abort()
+        cleanup_session_resources(self.session_id)
         self.session.close()
         self.events.clear()
 

@@ -14,6 +14,7 @@ from pinyon.ai.message import AgentMessage, Message
 from pinyon.ai.model import Model, ThinkingLevel, parse_level
 from pinyon.ai.option import StreamOptions
 from pinyon.ai.stream import AssistantMessageEventStream, StreamFn
+from pinyon.ai.tls import warm_up
 from pinyon.coding.agent_session import AgentSession
 from pinyon.coding.event_hub import EventHub
 from pinyon.coding.hooks import SessionHooks
@@ -62,6 +63,8 @@ class _Choice(msgspec.Struct):
 async def assemble_session(services: Services, tree: Session, parts: SessionParts) -> AssembledSession:
     """Build an `AgentSession` on `tree` and record what a new one starts with."""
     choice = await _choose(services, tree, parts)
+    if parts.stream_fn is None and choice.model is not None and choice.model.base_url.startswith("https:"):
+        warm_up()
     events = EventHub()
     settings = services.settings
     stream = _RequestStream(parts.stream_fn or services.registry.stream_fn(), settings)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -12,7 +11,7 @@ from pinyon.ai.apis.anthropic_compat import AnthropicCompat, anthropic_compat
 from pinyon.ai.estimate import adjust_for_thinking, clamp_max_tokens
 from pinyon.ai.message import Message
 from pinyon.ai.model import Model, ThinkingLevel, clamp_level
-from pinyon.ai.option import CacheRetention, StreamOptions
+from pinyon.ai.option import CacheRetention, StreamOptions, resolve_cache_retention
 
 LEAST_THINKING_TOKENS = 1024
 _BASE_EFFORT = "low"
@@ -79,18 +78,9 @@ def settle(model: Model, messages: Sequence[Message], options: StreamOptions) ->
         options=options,
         thinking=thinking,
         max_tokens=max_tokens,
-        retention=cache_retention(options),
+        retention=resolve_cache_retention(options),
         interleaved_thinking=extra.get("interleaved_thinking") is not False,
     )
-
-
-def cache_retention(options: StreamOptions) -> CacheRetention:
-    """The cache retention of a request: as asked for, else as `PI_CACHE_RETENTION` says, else short."""
-    if options.cache_retention is not None:
-        return options.cache_retention
-    env: Mapping[str, str] = options.env or {}
-    wanted = env.get("PI_CACHE_RETENTION") or os.environ.get("PI_CACHE_RETENTION")
-    return "long" if wanted == "long" else "short"
 
 
 def _thinking(

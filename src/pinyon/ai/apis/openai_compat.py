@@ -1,8 +1,8 @@
 """What a server of the OpenAI chat-completions API understands beyond the plain protocol.
 
 Flags stand in a model's `compat` object under their camelCase names. Where a flag is absent or null, the default
-follows from the provider's id or the host of its base URL. A server that is neither the vendor's own nor a known one is asked
-for nothing that only the vendor understands.
+follows from the provider's id or the host of its base URL. A server that is neither the vendor's own nor a known one
+is asked for nothing that only the vendor understands.
 """
 
 from __future__ import annotations
