@@ -14,7 +14,6 @@ from pinyon.ai.message import AgentMessage, Message
 from pinyon.ai.model import Model, ThinkingLevel, parse_level
 from pinyon.ai.option import StreamOptions
 from pinyon.ai.stream import AssistantMessageEventStream, StreamFn
-from pinyon.ai.tls import warm_up
 from pinyon.coding.agent_session import AgentSession
 from pinyon.coding.event_hub import EventHub
 from pinyon.coding.hooks import SessionHooks
@@ -64,6 +63,8 @@ async def assemble_session(services: Services, tree: Session, parts: SessionPart
     """Build an `AgentSession` on `tree` and record what a new one starts with."""
     choice = await _choose(services, tree, parts)
     if parts.stream_fn is None and choice.model is not None and choice.model.base_url.startswith("https:"):
+        from pinyon.ai.tls import warm_up
+
         warm_up()
     events = EventHub()
     settings = services.settings
