@@ -36,6 +36,8 @@ docs: $(DEV) ## write the generated pages anew
 
 bench: $(PACKAGE) ## measure; PI_CMD='…' puts the original's figures beside ours
 	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
+	$(BIN)/python benchmarks/session_open.py
+	$(BIN)/python benchmarks/search.py
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
