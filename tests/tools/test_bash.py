@@ -6,6 +6,8 @@ import asyncio
 import json
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -429,6 +431,37 @@ def test_a_local_environment_does_not_leak_an_outer_session(tmp_path: Path, monk
 def test_an_environment_ends_commands_at_the_timeout(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match=r"(?s)before.*timed out after 0\.2 seconds"):
         Call(tmp_path, env=LocalEnv(str(tmp_path)))("echo before; sleep 30", timeout=0.2)
+
+
+def test_surrogates_in_a_command_are_replaced(bash: Call) -> None:
+    assert text_of(bash("echo x\ud83d\ude00y\ud83d z\udcff")) == "x😀y\ufffd z\ufffd\n"
+
+
+UNDER_ASCII = r"""
+import asyncio, sys
+from pinyon.tools import create_bash_tool_definition, create_find_tool_definition, create_grep_tool_definition
+from pinyon.tools import create_ls_tool_definition
+
+async def show(create, **params):
+    result = await create(sys.argv[1]).run(params)
+    sys.stdout.buffer.write(result.content[0].text.strip().encode() + b"\n")
+
+async def main():
+    await show(create_bash_tool_definition, command="echo \u4f60\u597d > \u4f60.txt; cat *.txt")
+    await show(create_ls_tool_definition)
+    await show(create_find_tool_definition, pattern="*.txt")
+    await show(create_grep_tool_definition, pattern="\u597d")
+
+asyncio.run(main())
+"""
+
+
+def test_the_locale_of_the_system_does_not_matter(tmp_path: Path) -> None:
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "PYTHONCOERCECLOCALE": "0"}
+    output = subprocess.run(
+        [sys.executable, "-c", UNDER_ASCII, str(tmp_path)], env=env, capture_output=True, check=True
+    ).stdout
+    assert output.decode().split("\n") == ["你好", "你.txt", "你.txt", "你.txt:1: 你好", ""]
 
 
 def test_a_tool_without_a_context_runs(tmp_path: Path) -> None:

@@ -334,6 +334,27 @@ def test_huge_lines_stay_bounded(tmp_path: Path, grep: Engine) -> None:
     assert peak < 10_000_000
 
 
+@ON_DISK
+def test_a_large_log_is_searched_in_bounded_memory(tmp_path: Path, grep: Engine) -> None:
+    import tracemalloc
+
+    line = b"2026-01-01 INFO something happened\n"
+    (tmp_path / "big.log").write_bytes(line * 400_000 + b"needle\n" + line)
+    tracemalloc.start()
+    result = grep(tmp_path, pattern="needle", path="big.log", context=2)
+    frequent = grep(tmp_path, pattern="INFO", path="big.log", context=2)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [line.partition(" ")[0] for line in lines_of(result)] == [
+        "big.log-399999-",
+        "big.log-400000-",
+        "big.log:400001:",
+        "big.log-400002-",
+    ]
+    assert frequent.details["matchLimitReached"] == 100
+    assert peak < 3_000_000
+
+
 @ENGINES
 def test_fifty_kilobytes_are_the_most(tmp_path: Path, grep: Engine) -> None:
     write(tmp_path, {"f": ("needle " + "x" * 400 + "\n") * 400})

@@ -93,7 +93,7 @@ class ShellTimeoutError(ExecutionError):
     def __init__(
         self, seconds: float, *, exit_code: int | None = None, exited_after_seconds: float | None = None
     ) -> None:
-        super().__init__("timeout", f"timeout:{seconds:g}")
+        super().__init__("timeout", f"timeout:{seconds:.15g}")
         self.seconds = seconds
         self.exit_code = exit_code
         self.exited_after_seconds = exited_after_seconds

@@ -18,6 +18,7 @@ from typing import IO, Literal
 import msgspec
 
 from pinyon._util.abort import AbortSignal
+from pinyon._util.os_text import native_arguments, native_environment, native_text
 from pinyon.env.error import ExecutionError, ShellAbortedError, ShellTimeoutError
 from pinyon.env.process_end import end_command, kill_command
 from pinyon.env.process_table import COMMAND_ID_VARIABLE, CommandRoot
@@ -234,9 +235,9 @@ def _spawn(request: ProcessRequest) -> tuple[subprocess.Popen[bytes], CommandRoo
         descriptors += os.pipe()
         with _stdin(request.stdin) as stdin:
             process = subprocess.Popen(
-                request.argv,
-                cwd=request.cwd,
-                env=env,
+                native_arguments(request.argv),
+                cwd=native_text(request.cwd),
+                env=native_environment(env),
                 stdin=stdin,
                 stdout=descriptors[1],
                 stderr=descriptors[3],
@@ -278,7 +279,7 @@ def _creation_flags() -> int:
 
 
 def _spawn_error(request: ProcessRequest, error: OSError | ValueError) -> ExecutionError:
-    if not os.path.isdir(request.cwd):  # noqa: PTH112 - texts of the caller, not paths of ours
+    if not os.path.isdir(native_text(request.cwd)):  # noqa: PTH112 - texts of the caller, not paths of ours
         text = f"cannot run in {request.cwd!r}: no such directory (shell {request.argv[0]!r})"
         return ExecutionError("spawn_error", text)
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

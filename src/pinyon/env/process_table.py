@@ -36,10 +36,12 @@ class CommandRoot(msgspec.Struct, frozen=True):
 
 
 def list_processes() -> list[ProcessEntry]:
-    """Every process that runs here except the finished ones; from `/proc`, elsewhere from `ps`."""
-    if (_PROC / "self" / "stat").exists():
-        return [entry for name in os.listdir(_PROC) if name.isdigit() and (entry := _from_proc(name))]  # noqa: PTH208
-    return _from_ps()
+    """Every process that runs here except the finished ones; from `/proc`, elsewhere from `ps`. Never raises."""
+    try:
+        names = os.listdir(_PROC)  # noqa: PTH208 - names are what is needed
+    except OSError:
+        return _from_ps()
+    return [entry for name in names if name.isdigit() and (entry := _from_proc(name))]
 
 
 def _from_proc(name: str) -> ProcessEntry | None:

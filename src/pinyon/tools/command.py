@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UNSET
 
 from pinyon._util.abort import AbortSignal, OperationAbortedError
+from pinyon._util.text import clean_surrogates
 from pinyon.agent.tool import AgentToolResult, ToolContext, ToolUpdate
 from pinyon.ai.content import TextContent
 from pinyon.env.error import ShellAbortedError, ShellTimeoutError
@@ -72,7 +73,7 @@ async def run_command(
     """
     signal.raise_if_aborted()
     timeout = requested_timeout(params)
-    spawn = _spawn_context(str(params.get("command", "")), cwd, settings, ctx)
+    spawn = _spawn_context(clean_surrogates(str(params.get("command", ""))), cwd, settings, ctx)
     output = CommandOutput(settings.name)
     updates = _Updates(output, on_update)
     started = time.monotonic()
@@ -161,7 +162,7 @@ def _status(error: Exception) -> str | None:
 
 
 def _timeout_status(error: ShellTimeoutError) -> str:
-    status = f"The command timed out after {error.seconds:g} seconds."
+    status = f"The command timed out after {error.seconds:.15g} seconds."
     if error.exit_code is None or error.exited_after_seconds is None:
         return status
     return (

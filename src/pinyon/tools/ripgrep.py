@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from pinyon._util.os_text import native_arguments, native_text
 from pinyon.env.variable import managed_bin_dir
 from pinyon.errors import ToolError
 from pinyon.tools.match_report import MatchReport
@@ -91,8 +92,8 @@ class RipgrepSearch:
         folder = self._request.path if self._is_directory else os.path.dirname(self._request.path)  # noqa: PTH120
         try:
             process = subprocess.Popen(
-                self._command,
-                cwd=folder,
+                native_arguments(self._command),
+                cwd=native_text(folder),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from pinyon._util.text import clean_surrogates
 from pinyon.tools.find_pattern import addresses_git_folder
 from pinyon.tools.path import resolve_to_cwd
 from pinyon.tools.search_limit import requested_number
@@ -30,9 +31,9 @@ class GrepRequest(msgspec.Struct, frozen=True, kw_only=True):
     def from_params(cls, params: dict[str, Any], cwd: str) -> GrepRequest:
         """The request of validated arguments."""
         return cls(
-            pattern=str(params.get("pattern", "")),
+            pattern=clean_surrogates(str(params.get("pattern", ""))),
             path=resolve_to_cwd(str(params.get("path") or "."), cwd),
-            glob=re.sub(r"^(!?)(?:\./+)+", r"\1", str(params.get("glob") or "")),
+            glob=re.sub(r"^(!?)(?:\./+)+", r"\1", clean_surrogates(str(params.get("glob") or ""))),
             ignore_case=bool(params.get("ignoreCase")),
             literal=bool(params.get("literal")),
             context=requested_number(params, "context", 0, minimum=0),

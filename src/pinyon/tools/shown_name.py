@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from pinyon._util.text import clean_surrogates
+from pinyon._util.os_text import readable_name
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -17,7 +17,7 @@ def shown_name(name: str) -> str:
     """`name` as it stands in a list."""
     if name.isascii() and name.isprintable():
         return name
-    return clean_surrogates(_CONTROL.sub(_escape, name))
+    return _CONTROL.sub(_escape, readable_name(name))
 
 
 def _escape(match: re.Match[str]) -> str:

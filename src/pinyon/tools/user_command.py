@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from pinyon._util.abort import AbortSignal, OperationAbortedError
+from pinyon._util.text import clean_surrogates
 from pinyon.env.error import ShellAbortedError
 from pinyon.tools.command_output import FullOutput
 from pinyon.tools.operations.protocol import BashExecOptions, BashOperations
@@ -53,6 +54,7 @@ async def execute_bash(
     """
     output = _UserOutput(on_chunk)
     chosen = operations or _local_operations(shell_path)
+    command = clean_surrogates(command)
     prefixed = f"{command_prefix}\n{command}" if command_prefix else command
     try:
         code = await chosen.exec(prefixed, os.fspath(cwd), BashExecOptions(on_data=output.feed), signal)
