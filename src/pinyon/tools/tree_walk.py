@@ -51,12 +51,12 @@ def walk_tree(root: str, rules: WalkRules, should_stop: Callable[[], bool]) -> I
         if should_stop():
             return
         prefix, scope = item
-        entries = _scan(os.path.join(root, prefix))  # noqa: PTH118 - paths stay texts on this hot way
+        entries = _scan(os.path.join(root, prefix), prefix)  # noqa: PTH118 - paths stay texts on this hot way
         found = special.intersection(entry.name for entry in entries)
         if found:
             files = _local_files(os.path.join(root, prefix), found, rules)  # noqa: PTH118
             scope = scope.enter(files, below=len(prefix))
-        for entry in _visible(entries, prefix, scope, rules):
+        for entry in _visible(entries, scope, rules):
             pending += [(f"{entry.path}/", scope), entry] if entry.is_directory else [entry]
 
 
@@ -78,25 +78,24 @@ async def walk_operations(root: str, operations: WalkOperations, rules: WalkRule
         found = special.intersection(entry.name for entry in entries)
         if found:
             scope = scope.enter(await _operation_files(folder, found, rules, operations), below=len(prefix))
-        for entry in _visible(entries, prefix, scope, rules):
+        for entry in _visible(entries, scope, rules):
             pending += [(f"{entry.path}/", scope), entry] if entry.is_directory else [entry]
 
 
-def _visible(entries: list[WalkEntry], prefix: str, scope: IgnoreScope, rules: WalkRules) -> Iterable[WalkEntry]:
-    """Entries to visit, last first, with their paths completed."""
+def _visible(entries: list[WalkEntry], scope: IgnoreScope, rules: WalkRules) -> Iterable[WalkEntry]:
+    """Entries to visit, last first."""
     entries.sort(key=lambda entry: entry.name, reverse=True)
     for entry in entries:
         if entry.name == _GIT and entry.is_directory and not rules.with_git_folders:
             continue
-        path = prefix + entry.name
-        if not scope.ignores(path, entry.name, entry.is_directory):
-            yield entry._replace(path=path)
+        if not scope.ignores(entry.path, entry.name, entry.is_directory):
+            yield entry
 
 
-def _scan(folder: str) -> list[WalkEntry]:
+def _scan(folder: str, prefix: str) -> list[WalkEntry]:
     try:
         with os.scandir(folder) as entries:
-            return [WalkEntry("", entry.name, *_kind(entry)) for entry in entries]
+            return [WalkEntry(prefix + entry.name, entry.name, *_kind(entry)) for entry in entries]
     except OSError:
         return []  # no permission, or it went while we looked
 
