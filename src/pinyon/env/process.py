@@ -37,6 +37,8 @@ class ProcessRequest(msgspec.Struct, kw_only=True):
     """A command to run: `env` is its whole environment, `stdin` what it reads (nothing by default).
 
     `marked` adds the variable by which processes that escape are found. `on_stdout` and `on_stderr` get raw bytes.
+    After the exit of the first process the output is followed until it is quiet for `idle_s`, and without a timeout
+    for at most `drain_s`.
     """
 
     argv: Sequence[str]
@@ -48,6 +50,8 @@ class ProcessRequest(msgspec.Struct, kw_only=True):
     timeout_seconds: float | None = None
     signal: AbortSignal | None = None
     marked: bool = True
+    idle_s: float = IDLE_S
+    drain_s: float = DRAIN_S
 
 
 class ProcessEnd(msgspec.Struct, frozen=True):
@@ -209,7 +213,7 @@ class _Run:
             return
         self._wait_for_quiet()
         if not self._request.timeout_seconds:
-            self._releases.append(self._later(DRAIN_S, "busy"))
+            self._releases.append(self._later(self._request.drain_s, "busy"))
 
     def _on_abort(self) -> None:
         self._loop.call_soon_threadsafe(self._end, "aborted")
@@ -217,7 +221,7 @@ class _Run:
     def _wait_for_quiet(self) -> None:
         if self._quiet is not None:
             self._quiet.cancel()
-        self._quiet = self._loop.call_later(IDLE_S, self._end, "done")
+        self._quiet = self._loop.call_later(self._request.idle_s, self._end, "done")
 
     def _later(self, delay_s: float, ending: Ending) -> Callable[[], None]:
         return self._loop.call_later(delay_s, self._end, ending).cancel
