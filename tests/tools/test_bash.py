@@ -104,7 +104,7 @@ def test_output_is_the_result(bash: Call) -> None:
 
 def test_a_failure_is_a_result_with_its_exit_code(bash: Call) -> None:
     result = bash("echo hi; exit 3")
-    assert text_of(result) == "hi\n\n\nThe command exited with code 3."
+    assert text_of(result) == "hi\n\n\nExit code: 3"
     assert result.is_error is True
     assert not result.details
     assert result.structured_content == {
@@ -118,7 +118,7 @@ def test_a_failure_is_a_result_with_its_exit_code(bash: Call) -> None:
 
 def test_no_output_is_said(bash: Call) -> None:
     assert text_of(bash("true")) == "(no output)"
-    assert text_of(bash("exit 1")) == "(no output)\n\nThe command exited with code 1."
+    assert text_of(bash("exit 1")) == "(no output)\n\nExit code: 1"
 
 
 def test_death_by_a_signal_is_an_error(bash: Call) -> None:
@@ -174,13 +174,13 @@ def test_a_background_writer_keeps_the_exit_code_in_the_timeout(bash: Call) -> N
         bash("(while true; do echo tick; sleep 0.05; done) & exit 3", timeout=1.5)
     text = str(caught.value)
     assert text.startswith("tick\n")
-    assert re.search(r"after 1\.5 seconds.*code 3 after [01]\.\d seconds.*background", text)
+    assert re.search(r"of 1\.5 seconds.*code 3 after [01]\.\d seconds.*background", text)
 
 
 def test_a_timeout_keeps_the_output(bash: Call) -> None:
     with pytest.raises(ToolError) as caught:
         bash("echo before; sleep 30", timeout=1)
-    assert str(caught.value) == "before\n\n\nThe command timed out after 1 seconds."
+    assert str(caught.value) == "before\n\n\nStopped: the timeout of 1 seconds is over."
 
 
 def test_an_abort_keeps_the_output(bash: Call) -> None:
@@ -191,7 +191,7 @@ def test_an_abort_keeps_the_output(bash: Call) -> None:
     bash.update = abort  # type: ignore[method-assign]
     with pytest.raises(ToolError) as caught:
         bash("echo before; sleep 30")
-    assert str(caught.value) == "before\n\n\nThe command was aborted."
+    assert str(caught.value) == "before\n\n\nStopped: the command was aborted."
 
 
 def test_nothing_runs_after_an_abort(tmp_path: Path, bash: Call) -> None:
@@ -249,25 +249,35 @@ def test_long_output_shows_the_end_and_names_the_file(bash: Call, temporary_fold
     assert file.stat().st_mode & 0o777 == 0o600
     text = text_of(result)
     assert text.startswith("3001\n")
-    assert text.endswith(f"5000\n\n[Showing lines 3001-5000 of 5000. Full output: {file}]")
+    assert text.endswith(f"5000\n\n[Only lines 3001-5000 of 5000 fit here. All of it is in {file}]")
     assert result.details["fullOutputPath"] == str(file)
     assert result.details["truncation"]["truncatedBy"] == "lines"
-    assert result.structured_content["full_output_path"] == str(file)
-    assert result.structured_content["output"].startswith("1\n2\n")
-    assert result.structured_content["truncated"] is True
+    assert result.structured_content["output"] == file.read_text()
+    assert result.structured_content["truncated"] is False
+    assert "full_output_path" not in result.structured_content
+
+
+def test_programs_get_both_ends_of_a_very_long_output(bash: Call) -> None:
+    result = bash("seq 1 300000")
+    structured = result.structured_content
+    assert structured["truncated"] is True
+    assert structured["full_output_path"] == result.details["fullOutputPath"]
+    assert structured["output"].startswith("1\n2\n")
+    assert structured["output"].endswith("\n300000\n")
+    assert "bytes left out]" in structured["output"]
 
 
 def test_a_failure_after_long_output_keeps_details(bash: Call) -> None:
     result = bash("seq 1 3000; exit 9")
     assert result.is_error is True
     assert result.details["truncation"]["totalLines"] == 3000
-    assert text_of(result).endswith("]\n\nThe command exited with code 9.")
+    assert text_of(result).endswith("]\n\nExit code: 9")
 
 
 def test_a_huge_single_line_shows_its_end(bash: Call) -> None:
     result = bash("echo start; head -c 200000 /dev/zero | tr '\\0' x; echo END")
     text = text_of(result)
-    assert "xEND\n\n[Showing the last 50.0KB of line 2, which has 195.3KB. Full output: " in text
+    assert "xEND\n\n[Only the last 50.0KB of line 2 fit here, which is 195.3KB long. All of it is in " in text
 
 
 def test_updates_begin_empty_and_end_with_everything(bash: Call) -> None:
@@ -387,11 +397,11 @@ def test_no_exit_code_is_success(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("error", "status"),
     [
-        (RuntimeError("aborted"), "The command was aborted."),
-        (RuntimeError("timeout:12"), "The command timed out after 12 seconds."),
-        (RuntimeError("timeout:0.5"), "The command timed out after 0.5 seconds."),
-        (ShellTimeoutError(7), "The command timed out after 7 seconds."),
-        (OperationAbortedError(), "The command was aborted."),
+        (RuntimeError("aborted"), "Stopped: the command was aborted."),
+        (RuntimeError("timeout:12"), "Stopped: the timeout of 12 seconds is over."),
+        (RuntimeError("timeout:0.5"), "Stopped: the timeout of 0.5 seconds is over."),
+        (ShellTimeoutError(7), "Stopped: the timeout of 7 seconds is over."),
+        (OperationAbortedError(), "Stopped: the command was aborted."),
     ],
 )
 def test_endings_are_recognised_by_type_and_by_message(tmp_path: Path, error: Exception, status: str) -> None:
@@ -417,7 +427,7 @@ def test_an_environment_runs_the_command_with_its_own_variables(tmp_path: Path, 
 
     env = MemoryEnv({"/project/a": ""}, run=handler, env={"HOME": "/there", "PI_SESSION_ID": "outer"})
     call = Call(Path("/project"), env=env)
-    assert text_of(call("run it", ctx=context(None, None))) == "héllo\n\n\nThe command exited with code 4."
+    assert text_of(call("run it", ctx=context(None, None))) == "héllo\n\n\nExit code: 4"
     assert (calls[0].command, calls[0].cwd) == ("run it", "/project")
     assert calls[0].env == {"HOME": "/there", "PI_SESSION_ID": "session-1", "PI_REASONING_LEVEL": "high"}
 
@@ -430,7 +440,7 @@ def test_a_local_environment_does_not_leak_an_outer_session(tmp_path: Path, monk
 
 
 def test_an_environment_ends_commands_at_the_timeout(tmp_path: Path) -> None:
-    with pytest.raises(ToolError, match=r"(?s)before.*timed out after 1 seconds"):
+    with pytest.raises(ToolError, match=r"(?s)before.*timeout of 1 seconds"):
         Call(tmp_path, env=LocalEnv(str(tmp_path)))("echo before; sleep 30", timeout=1)
 
 

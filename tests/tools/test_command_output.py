@@ -111,7 +111,7 @@ def test_one_line_more_is_cut_and_saved(tmp_path: Path) -> None:
     assert view.full_output_path == str(file)
     assert file.read_text() == text
     assert file.stat().st_mode & 0o777 == 0o600
-    assert view.notices() == ["Showing lines 2-2001 of 2001", f"Full output: {file}"]
+    assert view.notices() == ["Only lines 2-2001 of 2001 fit here", f"All of it is in {file}"]
 
 
 @pytest.mark.parametrize(("size", "is_cut"), [(51200, False), (51201, True)])
@@ -133,7 +133,7 @@ def test_the_end_of_a_last_line_that_is_too_long_is_shown(tmp_path: Path, end: s
     view = fed([f"start\n{'x' * 150_000}{end}".encode()], tmp_path).view()
     assert view.text == "x" * 51200
     assert view.truncation.last_line_partial
-    assert view.notices()[0] == "Showing the last 50.0KB of line 2, which has 146.5KB"
+    assert view.notices()[0] == "Only the last 50.0KB of line 2 fit here, which is 146.5KB long"
 
 
 def test_a_long_line_before_short_ones_does_not_hide_them(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_long_line_before_short_ones_does_not_hide_them(tmp_path: Path) -> Non
     view = fed([text.encode()], tmp_path).view()
     assert view.text == "\n".join(["after"] * 10)
     assert view.truncation.truncated_by == "bytes"
-    assert view.notices()[0] == "Showing lines 12-21 of 21 (limit of 50.0KB)"
+    assert view.notices()[0] == "Only lines 12-21 of 21 fit here (limit of 50.0KB)"
 
 
 @pytest.mark.parametrize("line", ["x", "é" * 30, "😀" * 70])
@@ -218,4 +218,4 @@ def test_a_full_disk_is_reported(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, old_handler)
-    assert view.notices()[1].startswith("Output up to a failure (File too large): ")
+    assert view.notices()[1].startswith("What could be saved until a failure (File too large) is in ")

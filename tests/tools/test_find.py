@@ -327,7 +327,7 @@ def test_operations_may_do_the_whole_search() -> None:
     assert found("/remote", "*.txt", operations=operations) == ["a.txt", "b/", "c.txt"]
     assert operations.asked == ("*.txt", "/remote", ALWAYS_IGNORED, 1001)
     result = find("/remote", "*", operations=operations, limit=2)
-    assert text_of(result) == "a.txt\nb/\n\n[Limit of 2 results reached]"
+    assert text_of(result) == "a.txt\nb/\n\n[There are more than these 2 results]"
     assert result.details == {"resultLimitReached": 2}
     with pytest.raises(ToolError, match="elsewhere"):
         find("/elsewhere", "*", operations=operations)

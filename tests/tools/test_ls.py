@@ -101,7 +101,7 @@ def test_fifty_kilobytes_are_the_most(tmp_path: Path) -> None:
     assert "50.0KB" in text_of(result)
     assert result.details["truncation"]["truncatedBy"] == "bytes"
     assert result.details["truncation"]["totalLines"] == 300
-    assert text_of(ls(tmp_path, limit=290)).endswith("for more. Cut at the limit of 50.0KB]")
+    assert text_of(ls(tmp_path, limit=290)).endswith("to see more. Cut at the limit of 50.0KB]")
 
 
 def test_failures_name_the_absolute_path(tmp_path: Path) -> None:

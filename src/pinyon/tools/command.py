@@ -127,9 +127,10 @@ def _result(output: CommandOutput, exit_code: int | None, wall_time_s: float) ->
     text = with_notices(view.text or NO_OUTPUT, view.notices())
     failed = exit_code is not None and exit_code != 0
     if failed:
-        text += f"\n\nThe command exited with code {exit_code}."
-    path = {} if view.full_output_path is None else {"full_output_path": view.full_output_path}
-    structured = {"output": output.beginning_and_end(), "truncated": view.truncation.truncated, **path}
+        text += f"\n\nExit code: {exit_code}"
+    structured: dict[str, Any] = {"output": output.beginning_and_end(), "truncated": output.is_cut_for_programs}
+    if output.is_cut_for_programs and view.full_output_path is not None:
+        structured["full_output_path"] = view.full_output_path
     if exit_code is not None:
         structured["exit_code"] = exit_code
     structured["wall_time_seconds"] = _tenths(wall_time_s)
@@ -154,7 +155,7 @@ def _with_status(view: OutputView, status: str) -> str:
 def _status(error: Exception) -> str | None:
     """What the model is told of an abort or a timeout; None for every other error."""
     if isinstance(error, ShellAbortedError | OperationAbortedError) or str(error) == "aborted":
-        return "The command was aborted."
+        return "Stopped: the command was aborted."
     if isinstance(error, ShellTimeoutError):
         return _timeout_status(error)
     match = _TIMEOUT_MESSAGE.fullmatch(str(error))
@@ -162,11 +163,11 @@ def _status(error: Exception) -> str | None:
 
 
 def _timeout_status(error: ShellTimeoutError) -> str:
-    status = f"The command timed out after {error.seconds:.15g} seconds."
+    status = f"Stopped: the timeout of {error.seconds:.15g} seconds is over."
     if error.exit_code is None or error.exited_after_seconds is None:
         return status
     return (
-        f"{status} The shell itself had exited with code {error.exit_code} after {error.exited_after_seconds:.1f} "
+        f"{status} The shell itself had ended with exit code {error.exit_code} after {error.exited_after_seconds:.1f} "
         "seconds, but processes in the background kept the output open."
     )
 

@@ -56,17 +56,17 @@ class OutputView(msgspec.Struct, frozen=True):
     def _shown(self, cut: TruncationResult) -> str:
         if cut.last_line_partial:
             shown, whole = format_size(cut.output_bytes), format_size(self.last_line_bytes)
-            return f"Showing the last {shown} of line {cut.total_lines}, which has {whole}"
+            return f"Only the last {shown} of line {cut.total_lines} fit here, which is {whole} long"
         first = cut.total_lines - cut.output_lines + 1
         limit = f" (limit of {format_size(cut.max_bytes)})" if cut.truncated_by == "bytes" else ""
-        return f"Showing lines {first}-{cut.total_lines} of {cut.total_lines}{limit}"
+        return f"Only lines {first}-{cut.total_lines} of {cut.total_lines} fit here{limit}"
 
     def _whereabouts(self) -> str:
         if self.full_output_path is None:
             return f"The full output could not be saved: {self.file_error}"
         if self.file_error is not None:
-            return f"Output up to a failure ({self.file_error}): {self.full_output_path}"
-        return f"Full output: {self.full_output_path}"
+            return f"What could be saved until a failure ({self.file_error}) is in {self.full_output_path}"
+        return f"All of it is in {self.full_output_path}"
 
 
 class CommandOutput:
@@ -126,12 +126,17 @@ class CommandOutput:
 
     def beginning_and_end(self) -> str:
         """The output as programs get it: whole up to twice the half size, else both ends around a note."""
-        if self._total_bytes <= 2 * STRUCTURED_HALF_BYTES:
+        if not self.is_cut_for_programs:
             return (bytes(self._head) + b"".join(self._tail)).decode("utf-8", "replace")
         head = _without_cut_end(bytes(self._head))
         tail = _without_cut_start(b"".join(self._tail)[-STRUCTURED_HALF_BYTES:])
         omitted = self._total_bytes - len(head) - len(tail)
         return f"{head.decode()}\n[{omitted} bytes left out]\n{tail.decode()}"
+
+    @property
+    def is_cut_for_programs(self) -> bool:
+        """Whether `beginning_and_end` leaves something out."""
+        return self._total_bytes > 2 * STRUCTURED_HALF_BYTES
 
     @property
     def _is_long(self) -> bool:

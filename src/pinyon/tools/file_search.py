@@ -134,7 +134,7 @@ def _result(request: FindRequest, paths: list[str], *, suggest: bool = True) -> 
     lines = [shown_name(path) for path in sorted(paths[: request.limit])]
     if len(paths) <= request.limit:
         return list_result(lines, [], {})
-    notice = f"Limit of {request.limit} results reached"
+    notice = f"There are more than these {request.limit} results"
     if suggest:
-        notice += f". Use limit={request.limit * 2} for more, or a narrower pattern"
+        notice += f"; narrow the pattern or set limit={request.limit * 2}"
     return list_result(lines, [notice], {"resultLimitReached": request.limit})

@@ -43,7 +43,7 @@ async def _list(params: dict[str, Any], cwd: str, operations: LsOperations) -> A
         return AgentToolResult([TextContent(EMPTY)])
     if not has_more:
         return list_result(lines, [], {})
-    notice = f"Limit of {limit} entries reached. Use limit={limit * 2} for more"
+    notice = f"There are more than these {limit} entries; set limit={limit * 2} to see more"
     return list_result(lines, [notice], {"entryLimitReached": limit})
 
 

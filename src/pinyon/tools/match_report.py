@@ -95,7 +95,7 @@ class MatchReport:
         notices = []
         if self._has_more:
             notices.append(
-                f"Limit of {self._limit} matches reached. Use limit={self._limit * 2} for more, or a narrower pattern"
+                f"There are more than these {self._limit} matches; narrow the pattern or set limit={self._limit * 2}"
             )
         if is_long:
             notices.append(BYTES_NOTICE)
