@@ -54,6 +54,7 @@ def write(path: Path, value: object) -> None:
         ("agent_loop.py", "[add: 5.0]\nFive.\n"),
         ("agent_tool.py", "'enum': ['count', 'skip'], 'default': 'count'}\n{'path': 'agent_tool.py', 'lines': "),
         ("session_tree.py", "'Use read.']\n4 entries, 3 of them in the copy: ['message', 'message', 'label']\n"),
+        ("tool_environment.py", "would run 'make test' in /project"),
         ("agent_queue.py", "user: Only Python files.\nmodel: Two files.\n-- turn\nuser: Say goodbye.\n"),
     ],
 )
