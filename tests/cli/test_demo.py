@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from pinyon.cli.demo import hints, own_command
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> dict[str, str]:
@@ -40,6 +42,20 @@ def test_the_demo_mends_a_real_program_and_its_session_goes_on(home: dict[str, s
     assert "// 100" in more.stdout
     (session,) = (tmp_path / ".pi" / "agent" / "sessions").rglob("*.jsonl")
     assert session.read_text().count('"role":"user"') == 2
+
+
+def test_the_hints_name_the_command_as_it_was_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "my tools" / "pinyon"
+    program.parent.mkdir()
+    program.touch(mode=0o755)
+    monkeypatch.setattr(sys, "argv", [str(program)])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert own_command() == f"'{program}'"
+    assert f"&& '{program}' -c -p" in hints(tmp_path, own_command())
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert own_command() == "pinyon"
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / "__main__.py")])
+    assert own_command().endswith(" -m pinyon")
 
 
 def test_without_a_model_one_line_says_what_to_do(home: dict[str, str], tmp_path: Path) -> None:

@@ -7,6 +7,10 @@ too and says what it is.
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -83,13 +87,34 @@ async def run_demo() -> int:
         sys.stderr.write(f"Error: the demo ended as {result.stop_reason!r}: {result.error_message}\n")
         return 1
     _say(f"\nThe conversation is stored in {stored}")
-    _say(f"Continue it:            cd {folder} && pinyon -c -p 'What did you change?'")
-    _say("With a real model:      export ANTHROPIC_API_KEY=...   (or OPENAI_API_KEY, GEMINI_API_KEY, ...)")
-    _say("                        pinyon -p 'Explain this project'")
-    _say("With a local server:    pinyon --model ollama/NAME -p 'Explain this project'")
-    _say("                        (also llama.cpp/NAME, lm-studio/NAME and vllm/NAME, on their default ports)")
-    _say("What can be used here:  pinyon --list-models")
+    _say(hints(folder, own_command()))
     return 0
+
+
+def own_command() -> str:
+    """What starts this program from any folder: its name where the shell finds this very file, else its whole path."""
+    started = Path(sys.argv[0]).absolute()
+    if started.name == "__main__.py":
+        return _shell_words(sys.executable, "-m", "pinyon")
+    found = shutil.which(started.stem)
+    if found and Path(found).absolute().with_suffix("") == started.with_suffix(""):
+        return started.stem
+    return _shell_words(str(started))
+
+
+def hints(folder: Path, command: str) -> str:
+    """What can be done after the demo in `folder`, each as a line to type."""
+    return f"""\
+Continue it:            cd {_shell_words(str(folder))} && {command} -c -p "What did you change?"
+With a real model:      export ANTHROPIC_API_KEY=...   (or OPENAI_API_KEY, OPENROUTER_API_KEY, ...)
+                        {command} -p "Explain this project"
+With a local server:    {command} --model ollama/NAME -p "Explain this project"
+                        (also llama.cpp/NAME, lm-studio/NAME and vllm/NAME, on their default ports)
+What can be used here:  {command} --list-models"""
+
+
+def _shell_words(*words: str) -> str:
+    return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
 
 
 def _say(text: str) -> None:
