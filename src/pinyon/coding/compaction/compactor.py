@@ -125,28 +125,9 @@ class Compactor:
     async def compact(self, custom_instructions: str | None = None) -> CompactionResult:
         """Compact now. Raises `NothingToCompactError`, `SummaryError`, `ModelError` or `OperationAbortedError`.
 
-        The events are emitted in any case, the last one after the session is idle again.
+        The last event comes after the session is idle again, also when something is raised.
         """
-        self._emit(CompactionStart(reason="manual"))
-        controller = self._begin()
-        try:
-            result = await self._summarise(self._prepare(), "manual", controller, custom_instructions)
-        except OperationAbortedError:
-            self._end()
-            self._emit(CompactionEnd(reason="manual", aborted=True, will_retry=False))
-            raise OperationAbortedError(ABORTED) from None
-        except PinyonError as error:
-            self._end()
-            self._emit(
-                CompactionEnd(
-                    reason="manual", aborted=False, will_retry=False, error_message=f"Compaction failed: {error}"
-                )
-            )
-            raise
-        finally:
-            self._end()
-        self._emit(CompactionEnd(reason="manual", aborted=False, will_retry=False, result=result))
-        return result
+        return await self._replace_history("manual", custom_instructions=custom_instructions)
 
     def _is_older_than_compaction(self, answer: AssistantMessage) -> bool:
         latest = self._session.build_session_projection().compaction
@@ -198,35 +179,44 @@ class Compactor:
             preparation = self._prepare()
         except PinyonError:
             return False  # nothing can be summarised: the next request shows whether the context still fits
-        self._emit(CompactionStart(reason=reason))
-        controller = self._begin()
         try:
-            result = await self._summarise(preparation, reason, controller, None)
-        except OperationAbortedError:
-            self._end()
-            self._emit(CompactionEnd(reason=reason, aborted=True, will_retry=False))
+            await self._replace_history(reason, preparation, will_retry=will_retry)
+        except PinyonError:
             return False
-        except PinyonError as error:
-            self._end()
-            self._emit(
-                CompactionEnd(
-                    reason=reason, aborted=False, will_retry=False, error_message=f"Compaction failed: {error}"
-                )
-            )
-            return False
-        finally:
-            self._end()
-        self._emit(CompactionEnd(reason=reason, aborted=False, will_retry=will_retry, result=result))
         return True
 
-    def _begin(self) -> AbortController:
-        self._idle.clear()
-        self._running = AbortController()
-        return self._running
+    async def _replace_history(
+        self,
+        reason: CompactionReason,
+        preparation: CompactionPreparation | None = None,
+        *,
+        custom_instructions: str | None = None,
+        will_retry: bool = False,
+    ) -> CompactionResult:
+        """Summarise between a start and an end event; what is raised stands in the end event too."""
+        self._emit(CompactionStart(reason=reason))
+        try:
+            result = await self._while_running(reason, preparation, custom_instructions)
+        except OperationAbortedError:
+            self._emit(CompactionEnd(reason=reason, aborted=True, will_retry=False))
+            raise OperationAbortedError(ABORTED) from None
+        except PinyonError as error:
+            message = f"Compaction failed: {error}"
+            self._emit(CompactionEnd(reason=reason, aborted=False, will_retry=False, error_message=message))
+            raise
+        self._emit(CompactionEnd(reason=reason, aborted=False, will_retry=will_retry, result=result))
+        return result
 
-    def _end(self) -> None:
-        self._running = None
-        self._idle.set()
+    async def _while_running(
+        self, reason: CompactionReason, preparation: CompactionPreparation | None, custom_instructions: str | None
+    ) -> CompactionResult:
+        self._idle.clear()
+        self._running = controller = AbortController()
+        try:
+            return await self._summarise(preparation or self._prepare(), reason, controller, custom_instructions)
+        finally:
+            self._running = None
+            self._idle.set()
 
     def _prepare(self) -> CompactionPreparation:
         if self._model() is None:
@@ -276,8 +266,3 @@ class Compactor:
             on_attempt_start=lambda: self._emit(SummarizationRetryAttemptStart(source="compaction", reason=reason)),
             on_finished=lambda: self._emit(SummarizationRetryFinished()),
         )
-
-
-def _failed(reason: CompactionReason, error: PinyonError) -> CompactionEnd:
-    message = f"Compaction failed: {error}"
-    return CompactionEnd(reason=reason, aborted=False, will_retry=False, error_message=message)

@@ -12,17 +12,12 @@ class CompactionSettings(msgspec.Struct, kw_only=True):
     """Limits of compaction, in tokens.
 
     A context is compacted when it leaves less than `reserve_tokens` of the window, down to about `keep_recent_tokens`
-    of recent messages. `enabled` gates automatic compaction only. `session_id` is sent with summary requests instead of
-    a fresh id each.
+    of recent messages. `enabled` gates automatic compaction only.
     """
 
     enabled: bool = True
     reserve_tokens: int = 16_384
     keep_recent_tokens: int = 20_000
-    session_id: str | None = None
-
-
-DEFAULT_COMPACTION_SETTINGS = CompactionSettings()
 
 
 def should_compact(tokens: int, window: int, settings: CompactionSettings) -> bool:

@@ -52,7 +52,6 @@ class SummaryWriter(msgspec.Struct, kw_only=True):
     policy: RetryPolicy
     signal: AbortSignal
     callbacks: RetryCallbacks
-    session_id: str | None = None
 
     async def compact(self, preparation: CompactionPreparation, custom: str | None = None) -> Summary:
         """Summarise what a compaction cuts off. Raises `SummaryError`, or `OperationAbortedError` after an abort."""
@@ -93,7 +92,7 @@ class SummaryWriter(msgspec.Struct, kw_only=True):
         reasons = self.model.reasoning and self.thinking_level != "off"
         options = StreamOptions(
             signal=self.signal,
-            session_id=self.session_id or uuid7(),
+            session_id=uuid7(),
             cache_retention="none",
             reasoning=self.thinking_level if reasons else None,
         )
