@@ -2,13 +2,16 @@
 
 The session tree is the authority: before every request the agent's context is projected from it. Each finished message
 is appended after the listeners heard of it. The work is done by collaborators with one job each: the run control, the
-message queue, the toolset, the model selection and the automatic retry.
+prompt intake, the message queue, the toolset, the model selection, the automatic retry, the compactor and the record of
+what a run leaves in the tree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from pinyon._util.abort import AbortSignal
 from pinyon._util.clock import SYSTEM_CLOCK, Clock
@@ -16,36 +19,30 @@ from pinyon.agent.agent import Agent
 from pinyon.agent.event import AgentEnd, AgentEvent, AgentStart, MessageEnd, MessageStart, MessageUpdate
 from pinyon.agent.hook import RequestState, RequestUpdate, TurnContext
 from pinyon.agent.queue import QueueMode
-from pinyon.ai.content import ImageContent, TextContent, UserBlock
-from pinyon.ai.message import (
-    AgentMessage,
-    AssistantMessage,
-    CustomMessage,
-    SystemMessage,
-    ToolResultMessage,
-    UserMessage,
-)
+from pinyon.ai.message import AgentMessage, AssistantMessage, UserMessage
 from pinyon.ai.model import Model, ThinkingLevel
 from pinyon.ai.retry import RetryCallbacks
 from pinyon.ai.session_resource import cleanup_session_resources
-from pinyon.coding.answer import last_assistant
+from pinyon.coding.answer import last_answer_text, last_assistant
 from pinyon.coding.auto_retry import AutoRetry, retry_policy
 from pinyon.coding.compaction.compactor import Compactor
 from pinyon.coding.compaction.settings import compaction_settings
 from pinyon.coding.compaction.summary import SummaryWriter
-from pinyon.coding.event import CompactionResult, EntryAppended, SessionEvent, SessionInfoChanged
-from pinyon.coding.event_hub import EventHub, SessionListener
+from pinyon.coding.event import CompactionResult, SessionInfoChanged
+from pinyon.coding.event_hub import EventHub, Gate, SessionListener
 from pinyon.coding.hooks import PromptInput, PromptSource, SessionHooks
-from pinyon.coding.message_queue import MessageQueue, QueueName
-from pinyon.coding.prompt_images import fit_images, image_from
+from pinyon.coding.message_queue import MessageQueue
+from pinyon.coding.prompt_images import fit_images
+from pinyon.coding.prompt_intake import PromptImage, PromptIntake
 from pinyon.coding.run_control import RunControl
-from pinyon.coding.run_result import RunResult, result_of
+from pinyon.coding.run_record import RunRecord
+from pinyon.coding.run_result import FinishedMessages, RunResult, result_of
 from pinyon.coding.selection import NO_MODEL, ModelSelection
 from pinyon.coding.statistics import ContextUsage, SessionStats, context_usage, session_stats
 from pinyon.coding.system_prompt import SystemPrompt
 from pinyon.coding.toolset import Toolset
 from pinyon.coding.user_shell import UserShell
-from pinyon.errors import AgentBusyError, ConfigError, ModelError
+from pinyon.errors import AgentBusyError, ModelError
 from pinyon.resources.settings import SettingsManager
 from pinyon.session.session import Session
 
@@ -86,12 +83,12 @@ class AgentSession:
         self._system_prompt = system_prompt
         self._clock = clock
         self._queue = MessageQueue(agent, events.emit)
-        self._answer_entry_id: str | None = None
-        self._is_storing = True
+        self._intake = PromptIntake(hooks=self.hooks, queue=self._queue, clock=clock)
+        self._record = RunRecord(session=session, emit=events.emit, refresh=self._refresh_context)
         self._retry = AutoRetry(
             policy=lambda: retry_policy(settings),
             context_window=lambda: self.model.context_window if self.model else 0,
-            omit_answer=self._omit_answer,
+            omit_answer=self._record.omit_answer,
             emit=events.emit,
             clock=clock,
         )
@@ -101,7 +98,7 @@ class AgentSession:
             model=lambda: self.model,
             writer=self._summary_writer,
             emit=events.emit,
-            omit_answer=self._omit_answer,
+            omit_answer=self._record.omit_answer,
             refresh=self._refresh_context,
         )
         self._shell = UserShell(
@@ -119,10 +116,13 @@ class AgentSession:
             on_abort=self._abort_waiting,
             on_settling=self._settling,
         )
+        self._has_context = False
+        self._drive(agent)
+
+    def _drive(self, agent: Agent) -> None:
         agent.prepare_request = self._prepare_request
         agent.prepare_next_turn_with_context = self._prepare_next_turn
         agent.subscribe(self._on_agent_event)
-        self._has_context = False
 
     # What the session is and does now.
 
@@ -179,7 +179,7 @@ class AgentSession:
         return self.session.get_session_id()
 
     @property
-    def session_file(self) -> Any:
+    def session_file(self) -> Path | None:
         """Path of the session's file; None for one that is kept in memory."""
         return self.session.get_session_file()
 
@@ -215,7 +215,7 @@ class AgentSession:
         """
         return self.events.subscribe(listener)
 
-    def add_gate(self, gate: Callable[[], Any]) -> Callable[[], None]:
+    def add_gate(self, gate: Gate) -> Callable[[], None]:
         """Await `gate()` after each event of the agent, to hold it back while a consumer is slow."""
         return self.events.add_gate(gate)
 
@@ -225,7 +225,7 @@ class AgentSession:
         self,
         text: str,
         *,
-        images: Sequence[ImageContent | dict[str, Any]] = (),
+        images: Sequence[PromptImage] = (),
         expand_prompt_templates: bool = True,
         streaming_behavior: StreamingBehavior | None = None,
         source: PromptSource = "sdk",
@@ -240,7 +240,8 @@ class AgentSession:
         report = preflight_result or _ignore
         if self._run.is_settling:
             self._run.defer(
-                lambda: self.prompt(
+                partial(
+                    self.prompt,
                     text,
                     images=images,
                     expand_prompt_templates=expand_prompt_templates,
@@ -250,21 +251,12 @@ class AgentSession:
                 )
             )
             return "queued"
-        if expand_prompt_templates and await self._run_command(text):
-            report("handled")
-            return "handled"
-        prompt = await self._transformed(text, images, source, expand=expand_prompt_templates)
-        if prompt.handled:
+        prompt = await self._intake.accept(text, images, source, expand=expand_prompt_templates)
+        if prompt is None:
             report("handled")
             return "handled"
         if self._run.is_active or self._compactor.is_running:
-            if streaming_behavior is None and not self._run.is_active:
-                raise AgentBusyError("the session is being compacted; wait for its end, or steer or queue a follow-up")
-            if streaming_behavior is None:
-                raise AgentBusyError(
-                    "the session is working; pass streaming_behavior 'steer' or 'followUp' to queue this prompt"
-                )
-            self._enqueue(prompt, streaming_behavior)
+            self._queue_while_busy(prompt, streaming_behavior)
             report("queued")
             return "queued"
         self.selection.require_usable()
@@ -274,22 +266,24 @@ class AgentSession:
     async def steer(
         self,
         message: str | UserMessage,
-        images: Sequence[ImageContent | dict[str, Any]] = (),
+        images: Sequence[PromptImage] = (),
         *,
         source: PromptSource = "sdk",
     ) -> Disposition:
         """Queue a message that the model sees after the tool calls of the present turn."""
-        return await self._queue_text(message, images, source, "steer")
+        is_queued = await self._intake.accept_to_queue(message, images, source, "steer")
+        return "queued" if is_queued else "handled"
 
     async def follow_up(
         self,
         message: str | UserMessage,
-        images: Sequence[ImageContent | dict[str, Any]] = (),
+        images: Sequence[PromptImage] = (),
         *,
         source: PromptSource = "sdk",
     ) -> Disposition:
         """Queue a message that the model sees when it would otherwise stop."""
-        return await self._queue_text(message, images, source, "followUp")
+        is_queued = await self._intake.accept_to_queue(message, images, source, "followUp")
+        return "queued" if is_queued else "handled"
 
     def clear_queue(self) -> tuple[list[str], list[str]]:
         """Drop the waiting messages; returns their texts, steering and follow-ups."""
@@ -365,16 +359,16 @@ class AgentSession:
 
     # Runs with a result.
 
-    async def run(self, prompt: str, images: Sequence[ImageContent | dict[str, Any]] = ()) -> RunResult:
+    async def run(self, prompt: str, images: Sequence[PromptImage] = ()) -> RunResult:
         """Send a prompt and return what came of it. Start errors raise; a failed answer is in the result."""
-        with _Collector(self.events) as finished:
+        with FinishedMessages(self.events) as finished:
             await self.prompt(prompt, images=images)
         return result_of(finished.messages)
 
     async def run_messages(self, prompts: Sequence[AgentMessage]) -> RunResult:
         """Start a run with ready messages, such as several user messages or custom ones."""
         self.selection.require_usable()
-        with _Collector(self.events) as finished:
+        with FinishedMessages(self.events) as finished:
             await self._run.run(lambda: self._with_system_patch(list(prompts)))
         return result_of(finished.messages)
 
@@ -382,7 +376,7 @@ class AgentSession:
         """Ask the model to go on with the context as it is, for example after a resumed tool result."""
         self.selection.require_usable()
         self._refresh_context()
-        with _Collector(self.events) as finished:
+        with FinishedMessages(self.events) as finished:
             await self._run.resume()
         return result_of(finished.messages)
 
@@ -438,13 +432,7 @@ class AgentSession:
 
     def get_last_assistant_text(self) -> str | None:
         """Text of the latest complete answer; answers without text that did not end normally are skipped."""
-        for message in reversed(self.messages):
-            if not isinstance(message, AssistantMessage) or message.stop_reason in ("error", "aborted"):
-                continue
-            text = message.text.strip()
-            if text or message.stop_reason == "stop":
-                return text or None
-        return None
+        return last_answer_text(self.messages)
 
     async def dispose(self) -> None:
         """Abort what runs, forget the listeners and let go of the session's file."""
@@ -456,60 +444,27 @@ class AgentSession:
 
     # How a prompt becomes a run.
 
-    async def _run_command(self, text: str) -> bool:
-        name, _, args = text[1:].partition(" ")
-        if not text.startswith("/") or not self.hooks.is_command(name):
-            return False
-        await self.hooks.run_command(name, args)
-        return True
-
-    async def _transformed(
-        self, text: str, images: Sequence[ImageContent | dict[str, Any]], source: PromptSource, *, expand: bool
-    ) -> PromptInput:
-        given = PromptInput(text=text, images=[image_from(image) for image in images], source=source)
-        prompt = await self.hooks.transform_input(given)
-        if expand and not prompt.handled:
-            prompt.text = await self.hooks.expand(prompt.text)
-        return prompt
-
-    async def _queue_text(
-        self,
-        message: str | UserMessage,
-        images: Sequence[ImageContent | dict[str, Any]],
-        source: PromptSource,
-        queue: QueueName,
-    ) -> Disposition:
-        if isinstance(message, UserMessage):
-            self._queue.add(message, queue)
-            return "queued"
-        name = message[1:].partition(" ")[0]
-        if message.startswith("/") and self.hooks.is_command(name):
-            raise ConfigError(f"the command {'/' + name!r} cannot be queued; send it as a prompt")
-        prompt = await self._transformed(message, images, source, expand=True)
-        if prompt.handled:
-            return "handled"
-        self._enqueue(prompt, queue)
-        return "queued"
-
-    def _enqueue(self, prompt: PromptInput, queue: QueueName) -> None:
-        self._queue.add(self._user_message(prompt), queue)
-
-    def _user_message(self, prompt: PromptInput) -> UserMessage:
-        content: list[UserBlock] = [TextContent(text=prompt.text), *prompt.images]
-        return UserMessage(content=content, timestamp=self._clock.now_ms())
+    def _queue_while_busy(self, prompt: PromptInput, behavior: StreamingBehavior | None) -> None:
+        if behavior is not None:
+            self._queue.add(self._intake.user_message(prompt), behavior)
+        elif self._run.is_active:
+            raise AgentBusyError(
+                "the session is working; pass streaming_behavior 'steer' or 'followUp' to queue this prompt"
+            )
+        else:
+            raise AgentBusyError("the session is being compacted; wait for its end, or steer or queue a follow-up")
 
     async def _starting_messages(self, prompt: PromptInput) -> list[AgentMessage]:
         self._retry.reset()
         self._shell.flush()
         await self._compactor.check(last_assistant(self.messages), skip_aborted=False)
         added = await self.hooks.before_agent_start(prompt)
-        message = self._user_message(prompt)
+        message = self._intake.user_message(prompt)
         if prompt.images and not isinstance(message.content, str):
             message.content = await fit_images(message.content, self.model, self.settings)
         return await self._with_system_patch([message, *added])
 
     async def _with_system_patch(self, messages: list[AgentMessage]) -> list[AgentMessage]:
-        self._is_storing = True
         self.selection.record()
         patch = self._system_prompt.patch(self.messages, self._clock.now_ms())
         return [patch, *messages] if patch is not None else messages
@@ -561,8 +516,10 @@ class AgentSession:
 
     def _before_listeners(self, event: AgentEvent) -> None:
         match event:
-            case AgentStart() if self._run.abort_requested:
-                self.agent.abort()
+            case AgentStart():
+                self._record.start_run()
+                if self._run.abort_requested:
+                    self.agent.abort()
             case MessageStart(message=UserMessage() as message):
                 self._compactor.user_message_started()
                 self._queue.delivered(message)
@@ -573,46 +530,9 @@ class AgentSession:
                 pass
 
     def _store(self, message: AgentMessage) -> None:
-        if not self._is_storing:
-            return
-        try:
-            entry_id = self._append(message)
-        except BaseException:
-            # The run ends with this error; what follows from it is told to listeners but not written again.
-            self._is_storing = False
-            raise
-        if isinstance(message, AssistantMessage):
-            self._answer_entry_id = entry_id
+        if self._record.store(message) and isinstance(message, AssistantMessage):
             self._retry.answered(message)
             self._compactor.answered(message)
-
-    def _append(self, message: AgentMessage) -> str | None:
-        if isinstance(message, CustomMessage):
-            return self.session.append_custom_message_entry(
-                message.custom_type, message.content, message.display, message.details
-            )
-        if isinstance(message, SystemMessage | UserMessage | AssistantMessage | ToolResultMessage):
-            return self.session.append_message(message)
-        return None
-
-    def _omit_answer(self, message: AssistantMessage) -> None:
-        """Take the latest answer and its tool results out of the context; the file keeps them."""
-        del message
-        if self._answer_entry_id is None:
-            return
-        targets = []
-        for entry in self.session.upwards():
-            if entry.id == self._answer_entry_id or isinstance(entry.message, ToolResultMessage):
-                targets.append(entry.id)
-            if entry.id == self._answer_entry_id:
-                break
-        edits = [self.session.append_context_edit(target, None) for target in reversed(targets)]
-        self._answer_entry_id = None
-        self._refresh_context()
-        for edit_id in edits:
-            edit = self.session.get_entry(edit_id)
-            if edit is not None:
-                self.events.emit(EntryAppended(entry=edit.to_wire()))
 
     # The projection is what a request is made of.
 
@@ -625,25 +545,6 @@ class AgentSession:
         context = request.context
         context.messages = self.session.build_session_projection().messages
         return RequestUpdate(context=context, model=self.selection.model, thinking_level=self.selection.thinking_level)
-
-
-class _Collector:
-    """Collects the finished messages of a run while it is entered."""
-
-    def __init__(self, events: EventHub) -> None:
-        self._events = events
-        self.messages: list[AgentMessage] = []
-
-    def __enter__(self) -> _Collector:
-        self._unsubscribe = self._events.subscribe(self._note)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._unsubscribe()
-
-    def _note(self, event: SessionEvent) -> None:
-        if type(event) is MessageEnd:
-            self.messages.append(event.message)
 
 
 def _ignore(disposition: Disposition) -> None:

@@ -38,7 +38,7 @@ class AutoRetry:
         *,
         policy: Callable[[], RetryPolicy],
         context_window: Callable[[], int],
-        omit_answer: Callable[[AssistantMessage], None],
+        omit_answer: Callable[[], None],
         emit: Callable[[SessionEvent], None],
         clock: Clock,
     ) -> None:
@@ -88,7 +88,7 @@ class AutoRetry:
                 error_message=message.error_message or "",
             )
         )
-        self._omit_answer(message)
+        self._omit_answer()
         return await self._pause(delay_ms)
 
     def abort(self) -> None:

@@ -7,10 +7,13 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from pinyon.agent.event import MessageEnd
 from pinyon.ai.content import ToolCall
 from pinyon.ai.message import AgentMessage, AssistantMessage
 from pinyon.ai.usage import Usage
 from pinyon.coding.answer import last_assistant
+from pinyon.coding.event import SessionEvent
+from pinyon.coding.event_hub import EventHub
 
 
 class RunResult(msgspec.Struct, kw_only=True):
@@ -40,6 +43,25 @@ def result_of(messages: list[AgentMessage]) -> RunResult:
         stop_reason=last.stop_reason if last else "",
         error_message=(last.error_message or None) if last else None,
     )
+
+
+class FinishedMessages:
+    """Collects the messages that finish while it is entered."""
+
+    def __init__(self, events: EventHub) -> None:
+        self._events = events
+        self.messages: list[AgentMessage] = []
+
+    def __enter__(self) -> FinishedMessages:
+        self._unsubscribe = self._events.subscribe(self._note)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._unsubscribe()
+
+    def _note(self, event: SessionEvent) -> None:
+        if type(event) is MessageEnd:
+            self.messages.append(event.message)
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:

@@ -57,7 +57,7 @@ class Compactor:
         model: Callable[[], Model | None],
         writer: WriterSource,
         emit: Callable[[SessionEvent], None],
-        omit_answer: Callable[[AssistantMessage], None],
+        omit_answer: Callable[[], None],
         refresh: Callable[[], None],
     ) -> None:
         self._session = session
@@ -160,7 +160,7 @@ class Compactor:
             self._emit(CompactionEnd(reason="overflow", aborted=False, will_retry=False, error_message=message))
             return False
         self._overflow_attempted = True
-        self._omit_answer(answer)
+        self._omit_answer()
         return await self._run("overflow", will_retry=True)
 
     def _is_over_threshold(self, answer: AssistantMessage, model: Model) -> bool:
