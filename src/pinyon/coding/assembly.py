@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from pinyon.agent.agent import Agent
-from pinyon.agent.tool import AgentToolResult, ToolDefinition
+from pinyon.agent.tool import AgentTool, AgentToolResult, ToolDefinition
 from pinyon.ai.message import AgentMessage, Message
 from pinyon.ai.model import Model, ThinkingLevel, parse_level
 from pinyon.ai.option import StreamOptions
@@ -68,15 +68,7 @@ async def assemble_session(services: Services, tree: Session, parts: SessionPart
         warm_up()
     events = EventHub()
     settings = services.settings
-    stream = _RequestStream(parts.stream_fn or services.registry.stream_fn(), settings)
-    agent = Agent(
-        stream_fn=stream,
-        convert_to_llm=_converter(settings),
-        steering_mode=settings.get_steering_mode(),
-        follow_up_mode=settings.get_follow_up_mode(),
-        session_id=tree.get_session_id(),
-        thinking_budgets=settings.get_thinking_budgets(),
-    )
+    agent = _agent(parts.stream_fn or services.registry.stream_fn(), settings, tree.get_session_id())
     selection = ModelSelection(
         agent=agent,
         session=tree,
@@ -87,9 +79,7 @@ async def assemble_session(services: Services, tree: Session, parts: SessionPart
         thinking_level=choice.thinking_level,
         is_custom_stream=parts.stream_fn is not None,
     )
-    context = _SessionToolContext(tree, selection)
-    toolset = _toolset(services, tree, parts, agent, context)
-    context.toolset = toolset
+    toolset = _toolset(services, tree, parts, agent, _SessionToolContext(tree, selection))
     system_prompt = SystemPrompt(lambda: _sections(services, toolset, Path(tree.get_cwd())))
     session = AgentSession(
         agent=agent,
@@ -132,10 +122,21 @@ def _level(services: Services, tree: Session, parts: SessionParts, model: Model 
     return preferred or settings.get_default_thinking_level() or "medium"
 
 
+def _agent(stream_fn: StreamFn, settings: SettingsManager, session_id: str) -> Agent:
+    return Agent(
+        stream_fn=_RequestStream(stream_fn, settings),
+        convert_to_llm=_converter(settings),
+        steering_mode=settings.get_steering_mode(),
+        follow_up_mode=settings.get_follow_up_mode(),
+        session_id=session_id,
+        thinking_budgets=settings.get_thinking_budgets(),
+    )
+
+
 def _toolset(
     services: Services, tree: Session, parts: SessionParts, agent: Agent, context: _SessionToolContext
 ) -> Toolset:
-    def run_with(tools: list[Any]) -> None:
+    def run_with(tools: list[AgentTool]) -> None:
         agent.state.tools = tools
 
     choice = ToolChoice(
@@ -176,7 +177,7 @@ def _sections(services: Services, toolset: Toolset, cwd: Path) -> Mapping[str, s
     )
 
 
-def _converter(settings: SettingsManager) -> Any:
+def _converter(settings: SettingsManager) -> Callable[[list[AgentMessage]], list[Message]]:
     def convert(messages: list[AgentMessage]) -> list[Message]:
         converted = convert_to_llm(messages)
         return without_images(converted) if settings.get_block_images() else converted
@@ -208,7 +209,6 @@ class _SessionToolContext:
     def __init__(self, session: Session, selection: ModelSelection) -> None:
         self.session = session
         self._selection = selection
-        self.toolset: Toolset | None = None
 
     @property
     def cwd(self) -> Path | None:

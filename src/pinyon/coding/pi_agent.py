@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pinyon.coding.agent_session import AgentSession
     from pinyon.coding.hooks import SessionHooks
     from pinyon.env import ExecutionEnv
+    from pinyon.resources.diagnostic import ResourceDiagnostic
 
 
 class SessionChange(msgspec.Struct):
@@ -122,7 +123,7 @@ class PiAgent:
         return self._session
 
     @property
-    def diagnostics(self) -> list[Any]:
+    def diagnostics(self) -> list[ResourceDiagnostic]:
         """What was noticed while the services and the session were loaded."""
         return list(self.services.diagnostics)
 
