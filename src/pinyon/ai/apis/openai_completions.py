@@ -29,7 +29,7 @@ from pinyon.ai.refused_image import set_aside_images, without_refused_images
 from pinyon.ai.sse import SseDecoder, SseEvent
 from pinyon.ai.stream import AssistantMessageEventStream
 from pinyon.ai.transcript import current_tools
-from pinyon.ai.transport import DEFAULT_CONNECT_TIMEOUT_S, DEFAULT_TRANSPORT, HttpRequest, HttpResponse
+from pinyon.ai.transport import DEFAULT_CONNECT_TIMEOUT_S, DEFAULT_TRANSPORT, HttpRequest, HttpResponse, TransportError
 from pinyon.errors import ProviderError
 
 DEFAULT_TIMEOUT_S = 600.0
@@ -54,23 +54,24 @@ API = OpenAICompletions()
 
 
 async def _events(exchange: _Exchange) -> AsyncIterator[AssistantMessageEvent]:
-    answer = exchange.answer
+    answer, is_watched = exchange.answer, exchange.options.on_provider_stream_event is not None
     try:
         reader = await exchange.open()
         yield answer.start()
         while not exchange.is_over:
             for sse in await exchange.next_events():
-                chunk = await exchange.chunk_in(sse)
+                chunk = await exchange.told(sse) if is_watched else exchange.chunk_in(sse)
                 if chunk is not None:
                     for event in reader.take(chunk):
                         yield event
         for event in reader.finish_blocks():
             yield event
-        yield exchange.finish(reader)
+        yield exchange.finish()
     except Exception as error:  # noqa: BLE001 - hooks are the caller's code; whatever fails ends the stream as an event
-        for event in answer.end_open_blocks():
+        failure = failure_event(answer, error, exchange.options.signal, exchange.secrets)
+        for event in answer.end_open_blocks() if failure.reason == "aborted" else ():
             yield event
-        yield failure_event(answer, error, exchange.options.signal, exchange.secrets)
+        yield failure
     finally:
         await exchange.aclose()
 
@@ -88,6 +89,8 @@ class _Exchange:
         self._memory = memory
         self._decoder = SseDecoder()
         self._snippet = b""
+        self._document: list[bytes] | None = None  # of a server that does not stream
+        self._reader: AnswerReader | None = None
         self._response: HttpResponse | None = None
         self._chunks: AsyncIterator[bytes] | None = None
         self.secrets: list[str] = [options.api_key] if options.api_key else []
@@ -107,8 +110,12 @@ class _Exchange:
             payload = self._payload()
             self._response = await self._send(payload)
         self._chunks = aiter(self._response)
+        if self._response.headers.get("content-type", "").startswith("application/json"):
+            self._document = []
         await self._tell_response(self._response)
-        return AnswerReader(self.answer, payload.request, [tool.name for tool in current_tools(self._messages)])
+        names = [tool.name for tool in current_tools(self._messages)]
+        self._reader = AnswerReader(self.answer, payload.request, names)
+        return self._reader
 
     def _payload(self) -> Payload:
         compat = completions_compat(self._model)
@@ -150,37 +157,62 @@ class _Exchange:
                 await told
 
     async def next_events(self) -> list[SseEvent]:
-        """What arrives next; sets `is_over` at the end of the response."""
-        assert self._chunks is not None
-        chunk = await anext(self._chunks, b"")
+        """What arrives next; sets `is_over` once there is nothing more to read."""
+        assert self._reader is not None
+        if self._reader.is_complete:
+            self.is_over = True
+            return []
+        chunk = await self._next_chunk()
         if not chunk:
             self.is_over = True
-            return self._decoder.finish()
+            return self._decoder.finish() if self._document is None else self._document_event()
         if len(self._snippet) < _SNIPPET_BYTES:
             self._snippet += chunk[:_SNIPPET_BYTES]
-        return self._decoder.feed(chunk)
+        if self._document is None:
+            return self._decoder.feed(chunk)
+        self._document.append(chunk)
+        return []
 
-    async def chunk_in(self, sse: SseEvent) -> Chunk | None:
-        """The chunk of an event, after the caller's hook has seen it; the closing mark ends the answer."""
-        if sse.data == _END:
+    async def _next_chunk(self) -> bytes:
+        assert self._chunks is not None
+        assert self._reader is not None
+        try:
+            return await anext(self._chunks, b"")
+        except TransportError:
+            if self._reader.finish_reason is None:
+                raise
+            return b""  # the answer had ended: what is lost is the closing mark, and perhaps the usage
+
+    def _document_event(self) -> list[SseEvent]:
+        document = b"".join(self._document or ())
+        return [SseEvent("message", document)] if document.strip() else []
+
+    def chunk_in(self, sse: SseEvent) -> Chunk | None:
+        """The chunk of an event; the closing mark ends the answer."""
+        data = sse.data
+        if data == _END:
             self.is_over = True
             return None
+        return decode_chunk(data) if data else None
+
+    async def told(self, sse: SseEvent) -> Chunk | None:
+        """The chunk of an event, after the caller's hook has seen the event as parsed."""
         hook = self.options.on_provider_stream_event
-        if hook is None:
-            return decode_chunk(sse.data) if sse.data else None
+        if hook is None or not sse.data or sse.data == _END:
+            return self.chunk_in(sse)
         value = parse_event(sse.data)
         told = hook(value, self._model)
         if inspect.isawaitable(told):
             await told
         return chunk_from(value)
 
-    def finish(self, reader: AnswerReader) -> Done:
+    def finish(self) -> Done:
         """The final event of a complete answer. Raises `ProviderError` where it is none."""
         if self.options.signal is not None and self.options.signal.aborted:
             raise OperationAbortedError
-        if not reader.saw_chunk:
+        if self._reader is None or not self._reader.saw_chunk:
             raise ProviderError(self._no_answer())
-        done = reader.done()
+        done = self._reader.done()
         if self._response is not None:
             self._response.release()
         return done

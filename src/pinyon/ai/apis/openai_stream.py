@@ -75,6 +75,7 @@ class AnswerReader:
     ) -> None:
         self._answer = answer
         self._request = request
+        self._model_id = request.model.id
         self._calls = CallAssembler(answer, request.grammar_inputs, new_id)
         self._content: _ContentReader = (
             JsonCallReader(answer, tool_names, new_id) if request.calls_by_json else _TextReader(answer)
@@ -83,6 +84,8 @@ class AnswerReader:
         self._details: list[dict[str, Any]] = []
         self.finish_reason: str | None = None
         self.saw_chunk = False
+        self.is_complete = False
+        """Whether the chunk came that ends a stream by the protocol: the usage alone, after the finish reason."""
 
     def take(self, chunk: Chunk) -> list[UpdateEvent]:
         """The events of a chunk. Raises `ProviderError` for an error that the server reports."""
@@ -93,6 +96,7 @@ class AnswerReader:
         if chunk.usage is not None:
             self._take_usage(chunk.usage)
         if not chunk.choices:
+            self.is_complete = chunk.usage is not None and self.finish_reason is not None
             return []
         choice = chunk.choices[0]
         if choice.usage is not None and chunk.usage is None:
@@ -107,29 +111,29 @@ class AnswerReader:
         target = self._answer.target
         if chunk.id and target.response_id is UNSET:
             target.response_id = chunk.id
-        if chunk.model and target.response_model is UNSET and chunk.model != self._request.model.id:
+        if chunk.model != self._model_id and chunk.model and target.response_model is UNSET:
             target.response_model = chunk.model
 
     def _take_delta(self, delta: Delta) -> list[UpdateEvent]:
         events: list[UpdateEvent] = []
-        for field, text in zip(
-            REASONING_FIELDS, (delta.reasoning_content, delta.reasoning, delta.reasoning_text), strict=True
-        ):
-            if text:
-                events += self._take_thinking(text, field)
-                break
+        if delta.reasoning_content or delta.reasoning or delta.reasoning_text:
+            events += self._take_thinking(delta)
         if delta.reasoning_details:
             events += self._take_details(delta.reasoning_details)
         text = delta.content or delta.refusal
         if text:
             events += self._content.take(text)
-        for call in delta.tool_calls or ():
-            events += self._calls.take(call)
+        if delta.tool_calls:
+            for call in delta.tool_calls:
+                events += self._calls.take(call)
         if delta.function_call is not None:
             events += self._calls.take(CallDelta(function=delta.function_call))
         return events
 
-    def _take_thinking(self, text: str, field: str) -> list[UpdateEvent]:
+    def _take_thinking(self, delta: Delta) -> list[UpdateEvent]:
+        """Thinking from the first field that holds any."""
+        texts = (delta.reasoning_content, delta.reasoning, delta.reasoning_text)
+        field, text = next((name, text) for name, text in zip(REASONING_FIELDS, texts, strict=True) if text)
         if self._thinking is not None:
             return [self._answer.thinking_delta(self._thinking, text)]
         start = self._answer.thinking_start(signature=field)
