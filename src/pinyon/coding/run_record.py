@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import UNSET
+
 from pinyon.ai.message import (
     AgentMessage,
     AssistantMessage,
@@ -70,8 +72,9 @@ class RunRecord:
 
     def _append(self, message: AgentMessage) -> str | None:
         if isinstance(message, CustomMessage):
+            details = None if message.details is UNSET else message.details
             return self._session.append_custom_message_entry(
-                message.custom_type, message.content, message.display, message.details
+                message.custom_type, message.content, message.display, details
             )
         if isinstance(message, SystemMessage | UserMessage | AssistantMessage | ToolResultMessage):
             return self._session.append_message(message)
