@@ -158,6 +158,7 @@ _COMPAT_CHOICES = {
     "cacheControlFormat": ("anthropic",),
     "sessionAffinityFormat": ("openai", "openai-nosession", "openrouter"),
     "promptCacheKeyMode": ("auto", "enabled", "disabled"),
+    "toolCallFormat": ("native", "json-schema"),
     "imageInput": ("assets", "images", "state-image-urls"),
 }
 _FALLBACK_MODEL = shape({"provider": TEXT, "model": TEXT, "cost": COST}, ("provider", "model", "cost"))

@@ -234,7 +234,7 @@ def _word_value(word: str, *, open_ended: bool) -> Any:
 
 
 def _number(word: str) -> Any:
-    if not _NUMBER.fullmatch(word):
+    if len(word) > _LONGEST_NUMBER or not _NUMBER.fullmatch(word):
         return _ABSENT
     if word.lstrip("-").isdigit():
         return int(word)

@@ -74,7 +74,7 @@ class OpenAICompletionsCompat(msgspec.Struct, rename="camel", kw_only=True, froz
     session_affinity_format: AffinityFormat = "openai"
     prompt_cache_key_mode: CacheKeyMode = "auto"
     supports_long_cache_retention: bool = False
-    vllm_priority: int | None = None
+    vllm_priority: int | float | None = None
     tool_call_format: ToolCallFormat = "native"
 
     @property
