@@ -3,11 +3,11 @@
 import asyncio
 import json
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import pytest
 from openai import AsyncOpenAI
+from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
 
 from pinyon._util.abort import AbortController
 from pinyon.ai.apis.openai_completions import API
@@ -72,14 +72,6 @@ def result(call_id: str, *content: Any) -> ToolResultMessage:
     return ToolResultMessage(tool_call_id=call_id, tool_name="ls", content=blocks, is_error=False, timestamp=3)
 
 
-@lru_cache(maxsize=1)
-def published_types() -> Any:
-    from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(CompletionCreateParamsStreaming), set(CompletionCreateParamsStreaming.__annotations__)
-
-
 CONVERSATION: list[Message] = [
     SYSTEM,
     USER,
@@ -99,8 +91,7 @@ CONVERSATION: list[Message] = [
         {"base_url": "https://api.openai.com/v1", "provider": "openai"},
     ],
 )
-def test_bodies_are_those_of_the_vendors_published_types(fields: dict[str, Any]) -> None:
-    adapter, names = published_types()
+def test_a_body_holds_no_field_that_the_vendor_does_not_publish(fields: dict[str, Any]) -> None:
     sent: list[dict[str, Any]] = []
     target = model(**fields)
 
@@ -111,9 +102,7 @@ def test_bodies_are_those_of_the_vendors_published_types(fields: dict[str, Any])
     options = StreamOptions(api_key=KEY, reasoning="medium", on_payload=keep)
     events = collect(API.stream(target, CONVERSATION, options))
     assert final_message(events).error_message == "ValueError: stop here"
-    adapter.validate_python(sent[0])
-    unknown = set(sent[0]) - names
-    assert not unknown
+    assert set(sent[0]) <= set(CompletionCreateParamsStreaming.__annotations__)
 
 
 def test_an_unknown_server_is_asked_for_nothing_that_only_the_vendor_knows() -> None:
