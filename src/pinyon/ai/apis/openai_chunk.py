@@ -78,9 +78,12 @@ def decode_chunk(data: bytes) -> Chunk | None:
     Raises `ProviderError` for what is not JSON.
     """
     try:
-        return _decoder.decode(data)
+        chunk = _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return chunk_from(parse_event(data))
+    if chunk.choices is None and chunk.usage is None and chunk.error is None:
+        return chunk_from(parse_event(data))
+    return chunk
 
 
 def parse_event(data: bytes) -> Any:
