@@ -197,10 +197,15 @@ def error_text(error: BaseException, secrets: Iterable[str] = ()) -> str:
     return redact(text, secrets)
 
 
+def is_abort(error: Exception, signal: AbortSignal | None) -> bool:
+    """Whether a stream that `error` ended was ended by the user."""
+    return isinstance(error, OperationAbortedError) or (signal is not None and signal.aborted)
+
+
 def failure_event(
     answer: LiveAnswer, error: Exception, signal: AbortSignal | None, secrets: Iterable[str] = ()
 ) -> StreamError:
     """The final event of a stream that `error` ended: aborted where the user wanted it, else failed."""
-    if isinstance(error, OperationAbortedError) or (signal is not None and signal.aborted):
+    if is_abort(error, signal):
         return answer.fail("Request was aborted", aborted=True)
     return answer.fail(error_text(error, secrets))

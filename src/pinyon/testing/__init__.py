@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from pinyon.testing.fake_anthropic import AnthropicAnswer, anthropic_answer, anthropic_reply
     from pinyon.testing.fake_clock import FakeClock
+    from pinyon.testing.fake_openai import conversation_fault, openai_answer, strict_reply
     from pinyon.testing.fake_server import Cut, Delay, FakeServer, Gate, RecordedRequest, Reply, Stall
     from pinyon.testing.stream import collect, event_names, final_message
 
@@ -39,12 +40,15 @@ __all__ = [
     "anthropic_answer",
     "anthropic_reply",
     "collect",
+    "conversation_fault",
     "event_names",
     "faux_assistant_message",
     "faux_text",
     "faux_thinking",
     "faux_tool_call",
     "final_message",
+    "openai_answer",
+    "strict_reply",
 ]
 
 __getattr__, __dir__, _ = lazy_exports(
@@ -66,6 +70,11 @@ __getattr__, __dir__, _ = lazy_exports(
             "anthropic_reply",
         ),
         "pinyon.testing.fake_clock": ("FakeClock",),
+        "pinyon.testing.fake_openai": (
+            "conversation_fault",
+            "openai_answer",
+            "strict_reply",
+        ),
         "pinyon.testing.fake_server": (
             "Cut",
             "Delay",

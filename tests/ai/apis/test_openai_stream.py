@@ -15,7 +15,7 @@ from tests.ai.apis.completions import KEY, SYSTEM, USER, Asked, ask, call_reply,
 from pinyon._util.abort import AbortController
 from pinyon.ai.apis.openai_completions import API
 from pinyon.ai.content import TextContent, ThinkingContent
-from pinyon.ai.event import TextDelta
+from pinyon.ai.event import AssistantMessageEvent, TextDelta, ToolCallDelta
 from pinyon.ai.message import AssistantMessage
 from pinyon.ai.model import ModelCost
 from pinyon.ai.option import ResponseInfo, StreamOptions
@@ -234,7 +234,10 @@ def test_half_a_surrogate_pair_from_the_server_does_not_break_the_answer() -> No
 @pytest.mark.parametrize("piece_bytes", [1, 7, 10_000])
 @pytest.mark.parametrize("framing", ["chunked", "close"])
 def test_any_cut_of_the_bytes_gives_the_same_answer(piece_bytes: int, framing: Any) -> None:
-    sent = [delta_chunk({"content": "grüße 🙈 " * 5}), delta_chunk({"tool_calls": [fragment('{"p":"ä"}', "ls", id="c")]})]
+    sent = [
+        delta_chunk({"content": "grüße 🙈 " * 5}),
+        delta_chunk({"tool_calls": [fragment('{"p":"ä"}', "ls", id="c")]}),
+    ]
     events = [(None, chunk) for chunk in (*sent, delta_chunk({}, "tool_calls"), "[DONE]")]
     message = ask(Reply.sse(events, piece_bytes=piece_bytes, framing=framing)).message
     assert message.text == "grüße 🙈 " * 5
@@ -434,10 +437,10 @@ def test_an_abort_in_the_middle_of_a_call_closes_it_and_keeps_the_text() -> None
 
     async def read(url: str) -> list[str]:
         stream = API.stream(model(url), [USER], StreamOptions(api_key=KEY, signal=controller.signal))
-        seen = []
+        seen: list[AssistantMessageEvent] = []
         async for event in stream:
             seen.append(event)
-            if event.type == "toolcall_delta":
+            if isinstance(event, ToolCallDelta):
                 controller.abort()
                 gate.set()
         assert final_message(seen).text == "half"
@@ -480,5 +483,6 @@ def test_a_hook_that_raises_fails_the_answer(hook: str) -> None:
     def broken(*_: Any) -> None:
         raise LookupError("the hook is broken")
 
-    message = ask(openai_answer("hi"), **{hook: broken}).message
+    hooks: dict[str, Any] = {hook: broken}
+    message = ask(openai_answer("hi"), **hooks).message
     assert (message.stop_reason, message.error_message) == ("error", "LookupError: the hook is broken")

@@ -85,14 +85,11 @@ class CallAssembler:
         return [self._answer.toolcall_delta(call.content_index, grammar.close()) for call, grammar in unfinished]
 
     def _find(self, delta: CallDelta, name: str) -> _Call | None:
-        if delta.id:
-            known = self._by_key.get((delta.index, delta.id))
-            if known is not None:
-                return known
-        if delta.index is not None:
+        candidate = self._by_key.get((delta.index, delta.id)) if delta.id else None
+        if candidate is None and delta.index is not None:
             candidate = self._by_index.get(delta.index)
-        else:
-            candidate = self._calls[-1] if self._calls and not delta.id else None
+        elif candidate is None and not delta.id:
+            candidate = self._calls[-1] if self._calls else None
         return None if candidate is None or _begins_another(candidate, delta.id or "", name) else candidate
 
     def _open(self, delta: CallDelta, name: str) -> tuple[_Call, ToolCallStart]:
@@ -115,6 +112,7 @@ class CallAssembler:
         if delta.id and not call.wire_id:
             call.wire_id = delta.id
             self._by_key[delta.index, delta.id] = call
+            self._by_key[None, delta.id] = call  # for later fragments without a number
 
     def _fragment(self, call: _Call, delta: CallDelta) -> str:
         if call.grammar is not None:
@@ -127,9 +125,10 @@ class CallAssembler:
 
 
 def _begins_another(call: _Call, wire_id: str, name: str) -> bool:
-    """Whether a fragment under the same number, or without one, opens a new call; only one with a name can."""
-    if not name:
-        return False
-    if wire_id and call.wire_id:
-        return wire_id != call.wire_id
-    return bool(call.block.name) and call.is_whole()
+    """Whether a fragment that seems to go on with `call` opens a new one after all; only one with a name can."""
+    if not name or (wire_id and call.wire_id and wire_id != call.wire_id):
+        return bool(name)
+    if call.block.name and name != call.block.name:
+        return True
+    # A server that repeats the id may repeat the name with it.
+    return not (wire_id and call.wire_id) and bool(call.block.name) and call.is_whole()

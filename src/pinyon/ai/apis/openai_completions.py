@@ -20,7 +20,7 @@ from pinyon.ai.apis.openai_header import request_headers, require_credential
 from pinyon.ai.apis.openai_payload import EncodingMemory, Payload, build_payload
 from pinyon.ai.apis.openai_stream import AnswerReader
 from pinyon.ai.event import AssistantMessageEvent, Done
-from pinyon.ai.http_error import HttpRetry, HttpStatusError, failure_event, open_with_retry, secrets_of
+from pinyon.ai.http_error import HttpRetry, HttpStatusError, failure_event, is_abort, open_with_retry, secrets_of
 from pinyon.ai.live import LiveAnswer
 from pinyon.ai.message import Message
 from pinyon.ai.model import Model
@@ -68,10 +68,10 @@ async def _events(exchange: _Exchange) -> AsyncIterator[AssistantMessageEvent]:
             yield event
         yield exchange.finish()
     except Exception as error:  # noqa: BLE001 - hooks are the caller's code; whatever fails ends the stream as an event
-        failure = failure_event(answer, error, exchange.options.signal, exchange.secrets)
-        for event in answer.end_open_blocks() if failure.reason == "aborted" else ():
+        signal = exchange.options.signal
+        for event in answer.end_open_blocks() if is_abort(error, signal) else ():
             yield event
-        yield failure
+        yield failure_event(answer, error, signal, exchange.secrets)
     finally:
         await exchange.aclose()
 
