@@ -93,7 +93,7 @@ class PartialJson:
 
     def _open_value(self) -> Any:
         if self._pieces is not None:
-            return _ABSENT if self._string_is_key else "".join(self._pieces)
+            return _ABSENT if self._string_is_key else _whole_characters("".join(self._pieces))
         return _word_value(self._tail, open_ended=True) if self._tail else _ABSENT
 
     def _read_token(self, data: str, position: int) -> int:
@@ -219,6 +219,11 @@ class PartialJson:
             container.append(value)
         elif key is not None:
             container[key] = value
+
+
+def _whole_characters(text: str) -> str:
+    """`text` without a first half of a surrogate pair at its end, whose second half may still come."""
+    return text[:-1] if "\ud800" <= text[-1:] <= "\udbff" else text
 
 
 def _word_value(word: str, *, open_ended: bool) -> Any:

@@ -110,9 +110,20 @@ def chunk_from(value: Any) -> Chunk | None:
 
 
 def _error_in(value: dict[str, Any]) -> Any:
-    if value.get("error") is not None:
+    if value.get("error"):
         return value["error"]
     return value if value.get("object") == "error" else None
+
+
+def error_event_message(data: bytes) -> str:
+    """What an event that is named an error says, in whatever form."""
+    text = data.decode("utf-8", "replace")
+    try:
+        value = _json.decode(text)
+    except _json.JsonError:
+        return text
+    inner = value.get("error") if isinstance(value, dict) else None
+    return error_message(inner or value)
 
 
 def _choice(value: dict[str, Any]) -> Choice:
@@ -159,13 +170,19 @@ def _content(value: Any) -> tuple[str | None, str | None]:
 
 
 def _call(value: dict[str, Any]) -> CallDelta:
-    index, function, custom = value.get("index"), _object(value.get("function")), _object(value.get("custom"))
+    function, custom = _object(value.get("function")), _object(value.get("custom"))
     return CallDelta(
-        index=index if isinstance(index, int) and not isinstance(index, bool) else None,
+        index=_index(value.get("index")),
         id=_text(value.get("id")),
         function=None if function is None else _function(function),
         custom=None if custom is None else CustomDelta(_text(custom.get("name")), _text(custom.get("input"))),
     )
+
+
+def _index(value: Any) -> int | None:
+    if isinstance(value, str) and value.isdecimal():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _function(value: dict[str, Any]) -> FunctionDelta:

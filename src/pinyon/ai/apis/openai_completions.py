@@ -14,7 +14,7 @@ from typing import Any
 
 from pinyon._util import json as _json
 from pinyon._util.abort import OperationAbortedError
-from pinyon.ai.apis.openai_chunk import Chunk, chunk_from, decode_chunk, parse_event
+from pinyon.ai.apis.openai_chunk import Chunk, chunk_from, decode_chunk, error_event_message, parse_event
 from pinyon.ai.apis.openai_compat import completions_compat
 from pinyon.ai.apis.openai_header import request_headers, require_credential
 from pinyon.ai.apis.openai_payload import EncodingMemory, Payload, build_payload
@@ -110,8 +110,6 @@ class _Exchange:
             payload = self._payload()
             self._response = await self._send(payload)
         self._chunks = aiter(self._response)
-        if self._response.headers.get("content-type", "").startswith("application/json"):
-            self._document = []
         await self._tell_response(self._response)
         names = [tool.name for tool in current_tools(self._messages)]
         self._reader = AnswerReader(self.answer, payload.request, names)
@@ -166,6 +164,8 @@ class _Exchange:
         if not chunk:
             self.is_over = True
             return self._decoder.finish() if self._document is None else self._document_event()
+        if not self._snippet and chunk.lstrip().startswith(b"{"):
+            self._document = []  # whatever type the server gives its answer
         if len(self._snippet) < _SNIPPET_BYTES:
             self._snippet += chunk[:_SNIPPET_BYTES]
         if self._document is None:
@@ -193,12 +193,14 @@ class _Exchange:
         if data == _END:
             self.is_over = True
             return None
+        if sse.event == "error":
+            raise ProviderError(error_event_message(data))
         return decode_chunk(data) if data else None
 
     async def told(self, sse: SseEvent) -> Chunk | None:
         """The chunk of an event, after the caller's hook has seen the event as parsed."""
         hook = self.options.on_provider_stream_event
-        if hook is None or not sse.data or sse.data == _END:
+        if hook is None or not sse.data or sse.data == _END or sse.event == "error":
             return self.chunk_in(sse)
         value = parse_event(sse.data)
         told = hook(value, self._model)

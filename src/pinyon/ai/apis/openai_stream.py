@@ -89,9 +89,9 @@ class AnswerReader:
 
     def take(self, chunk: Chunk) -> list[UpdateEvent]:
         """The events of a chunk. Raises `ProviderError` for an error that the server reports."""
-        if chunk.error is not None:
+        if chunk.error:
             raise ProviderError(error_message(chunk.error))
-        self.saw_chunk = True
+        self.saw_chunk = self.saw_chunk or chunk.choices is not None or chunk.usage is not None
         self._take_names(chunk)
         if chunk.usage is not None:
             self._take_usage(chunk.usage)
