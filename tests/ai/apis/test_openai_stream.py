@@ -16,10 +16,11 @@ from pinyon._util.abort import AbortController
 from pinyon.ai.apis.openai_completions import API
 from pinyon.ai.content import TextContent, ThinkingContent
 from pinyon.ai.event import AssistantMessageEvent, TextDelta, ToolCallDelta
-from pinyon.ai.message import AssistantMessage
+from pinyon.ai.message import AssistantMessage, SystemMessage
 from pinyon.ai.model import ModelCost
 from pinyon.ai.option import ResponseInfo, StreamOptions
 from pinyon.ai.retry import is_retryable_assistant_error
+from pinyon.ai.tool import GrammarSampling, Tool
 from pinyon.ai.transport import FunctionTransport, MemoryResponse
 from pinyon.testing.fake_openai import call, delta_chunk, error_reply, openai_answer, sse_reply, usage
 from pinyon.testing.fake_server import Cut, FakeServer, Gate, Reply, ScriptedReply, Stall, Step, encode_sse
@@ -231,6 +232,29 @@ def test_half_a_surrogate_pair_from_the_server_does_not_break_the_answer() -> No
     assert ask(sse_reply([data, delta_chunk({}, "stop")])).message.text.startswith("a")
 
 
+def test_the_halves_of_a_surrogate_pair_in_two_chunks_become_one_character() -> None:
+    halves = [json.dumps(delta_chunk({"content": half})) for half in ("a\ud83d", "\ude48b")]
+    assert ask(sse_reply([*halves, delta_chunk({}, "stop")])).message.text == "a🙈b"
+
+
+def test_bytes_that_are_no_utf8_do_not_end_the_answer() -> None:
+    broken = encode_sse(None, delta_chunk({"content": "a?b"})).replace(b"?", b"\xff")
+    assert ask(steps(broken, FINISH, DONE)).message.text == "a\ufffdb"
+
+
+def test_the_free_text_of_a_grammar_tool_becomes_its_argument() -> None:
+    grammar = GrammarSampling({"openai_lark": "start: /.+/"})
+    schema = {"type": "object", "properties": {"code": {"type": "string"}}, "required": ["code"]}
+    system = SystemMessage(content="s", timestamp=0, tools_added=[Tool("run", "d", schema, grammar)])
+    reply = call_reply(
+        {"index": 0, "id": "c", "custom": {"name": "run", "input": 'say "'}},
+        {"index": 0, "custom": {"input": 'ü"\n'}},
+    )
+    fields = {"compat": {"supportsOpenAIGrammarTools": True}}
+    (item,) = ask(reply, messages=[system, USER], fields=fields).message.tool_calls
+    assert (item.name, item.arguments) == ("run", {"code": 'say "ü"\n'})
+
+
 @pytest.mark.parametrize("piece_bytes", [1, 7, 10_000])
 @pytest.mark.parametrize("framing", ["chunked", "close"])
 def test_any_cut_of_the_bytes_gives_the_same_answer(piece_bytes: int, framing: Any) -> None:
@@ -285,6 +309,13 @@ def test_usage_inside_a_choice_counts_and_a_later_one_replaces_it() -> None:
     assert ask(sse_reply([first, delta_chunk({}, "stop")])).message.usage.total_tokens == 2
     late = {"choices": [], "usage": usage(7, 3)}
     assert ask(sse_reply([first, delta_chunk({}, "stop"), late])).message.usage.total_tokens == 10
+
+
+def test_usage_that_comes_with_every_chunk_does_not_end_the_stream() -> None:
+    running = [delta_chunk({"content": letter}) | {"usage": usage(7, n)} for n, letter in enumerate("abc", start=1)]
+    empty = {"choices": [], "usage": usage(7, 3)}
+    message = ask(sse_reply([running[0], empty, *running[1:], delta_chunk({}, "stop")])).message
+    assert (message.text, message.usage.output) == ("abc", 3)
 
 
 def test_cost_follows_the_rates_of_the_model() -> None:
