@@ -27,6 +27,10 @@ json_values = st.recursive(
         json.dumps(EDIT),
         [json.dumps(EDIT)],
         json.dumps([json.dumps(EDIT)]),
+        json.dumps(json.dumps([EDIT])),
+        {"edits": [EDIT]},
+        {"edits": EDIT},
+        json.dumps({"edits": [EDIT]}),
     ],
 )
 def test_every_shape_of_edits_becomes_a_list(edits: Any) -> None:
@@ -40,7 +44,17 @@ def test_texts_beside_the_path_become_an_edit() -> None:
 def test_texts_beside_the_path_come_after_the_listed_edits() -> None:
     other = {"oldText": "x", "newText": "y"}
     assert prepare_edit_arguments({"path": "m", "edits": [other], **EDIT}) == {"path": "m", "edits": [other, EDIT]}
-    assert prepare_edit_arguments({"path": "m", "edits": None, **EDIT}) == {"path": "m", "edits": [EDIT]}
+
+
+@pytest.mark.parametrize("nothing", [None, "", [], "[]"])
+def test_texts_beside_the_path_stand_in_for_an_empty_list(nothing: Any) -> None:
+    assert prepare_edit_arguments({"path": "m", "edits": nothing, **EDIT}) == {"path": "m", "edits": [EDIT]}
+
+
+def test_empty_texts_beside_listed_edits_are_no_edit() -> None:
+    filled = {"path": "m", "edits": [EDIT], "oldText": "", "newText": ""}
+    assert prepare_edit_arguments(filled) == {"path": "m", "edits": [EDIT]}
+    assert prepare_edit_arguments(filled | {"edits": []})["edits"] == [{"oldText": "", "newText": ""}]
 
 
 @pytest.mark.parametrize(
@@ -70,6 +84,8 @@ def test_loose_characters_inside_of_json_text_are_repaired(text: str, new_text: 
         {"path": "m", "edits": '"a string"'},
         {"path": "m", "edits": "7"},
         {"path": "m", "edits": {"oldText": "b"}},
+        {"path": "m", "edits": {"edits": "no json"}},
+        {"path": "m", "edits": {"edits": [EDIT], "other": 1}},
         {"path": "m", "edits": ["no json", 3]},
         {"path": "m", "edits": []},
         {"path": "m", "oldText": "b"},

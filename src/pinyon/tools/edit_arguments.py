@@ -13,8 +13,9 @@ _STRING_PIECES = re.compile(r'\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])|\\|"|[\x00-\x1f]
 def prepare_edit_arguments(raw: Any) -> Any:
     """Repair the arguments of one call; what cannot be repaired stays as it is, for the validator to describe.
 
-    Handled: `edits` or its items as JSON text (also with raw control characters and unknown escapes), one object in
-    place of the list, and `oldText`/`newText` beside the path.
+    Handled: `edits` or its items as JSON text (also with raw control characters and unknown escapes, and encoded
+    twice), one object in place of the list, the list inside of another `edits`, and `oldText`/`newText` beside the
+    path.
     """
     if not isinstance(raw, dict):
         return raw
@@ -25,7 +26,9 @@ def prepare_edit_arguments(raw: Any) -> Any:
 
 
 def _edit_list(edits: Any) -> Any:
-    parsed = _parsed(edits)
+    parsed = _parsed(_parsed(edits))
+    if isinstance(parsed, dict) and list(parsed) == ["edits"]:
+        parsed = parsed["edits"]
     if _is_edit(parsed):
         return [parsed]
     if isinstance(parsed, list):
@@ -44,11 +47,12 @@ def _is_edit(value: Any) -> bool:
 
 def _with_top_level_edit(prepared: dict[str, Any]) -> dict[str, Any]:
     old_text, new_text = prepared.get("oldText"), prepared.get("newText")
-    edits = prepared.get("edits")
+    edits = prepared.get("edits") or None
     if not isinstance(old_text, str) or not isinstance(new_text, str) or not isinstance(edits, list | None):
         return prepared
     rest = {name: value for name, value in prepared.items() if name not in ("oldText", "newText")}
-    rest["edits"] = [*(edits or []), {"oldText": old_text, "newText": new_text}]
+    is_filler = bool(edits) and not old_text and not new_text
+    rest["edits"] = edits if is_filler else [*(edits or []), {"oldText": old_text, "newText": new_text}]
     return rest
 
 
