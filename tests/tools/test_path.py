@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import unicodedata
 from pathlib import Path
 
@@ -157,3 +160,45 @@ def test_home_is_shortened_for_display(home: Path) -> None:
     assert shorten_home_path(str(home / "x")) == "~/x"
     assert shorten_home_path(f"{home}other") == f"{home}other"
     assert shorten_home_path("/elsewhere") == "/elsewhere"
+
+
+UNDER_ASCII = r"""
+import asyncio, sys
+from pinyon.tools import create_tool_definition
+
+def run(name, **params):
+    try:
+        result = asyncio.run(create_tool_definition(name, sys.argv[1]).run(params))
+        text = result.content[0].text
+    except Exception as failure:
+        text = str(failure)
+    sys.stdout.buffer.write(f"{name}: {text.strip()}\n".replace(sys.argv[1], "").encode())
+
+name = "\u4f60/it's\u2713.txt"
+run("write", path=name, content="\u597d\n")
+run("read", path=name)
+run("edit", path="@" + name, edits=[{"oldText": "\u597d", "newText": "\u2713"}])
+run("read", path="file://" + sys.argv[1] + "/%E4%BD%A0/it's%E2%9C%93.txt")
+run("ls", path="\u4f60")
+run("find", path="\u4f60", pattern="*.txt")
+run("grep", path="\u4f60", pattern="\u2713")
+run("read", path="it's\u00e9")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names are Unicode there")
+def test_names_mean_the_same_under_every_locale(tmp_path: Path) -> None:
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-c", UNDER_ASCII, str(tmp_path)]
+    output = subprocess.run(command, env=env, capture_output=True, check=True).stdout
+    assert output.decode().splitlines() == [
+        "write: Wrote 你/it's✓.txt.",
+        "read: 好",
+        "edit: Made 1 replacement in @你/it's✓.txt.",
+        "read: ✓",
+        "ls: it's✓.txt",
+        "find: it's✓.txt",
+        "grep: it's✓.txt:1: ✓",
+        'read: Cannot read "/it\'sé": No such file or directory (ENOENT).',
+    ]
+    assert (tmp_path / "你" / "it's✓.txt").read_text(encoding="utf-8") == "✓\n"

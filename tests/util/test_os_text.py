@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import os
 import sys
 
 import pytest
 
-from pinyon._util.os_text import native_arguments, native_environment, native_text, readable_name
+from pinyon._util.os_text import file_name, native_arguments, native_environment, native_text, readable_name
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="texts stay texts there")
 
@@ -20,6 +21,15 @@ def test_texts_become_utf8_and_raw_bytes_come_back() -> None:
 def test_half_characters_are_refused() -> None:
     with pytest.raises(UnicodeEncodeError):
         native_text("\ud83d")
+
+
+@POSIX
+@pytest.mark.parametrize(
+    ("text", "stored"),
+    [("plain", b"plain"), ("ü", b"\xc3\xbc"), ("a\udcffb", b"a\xffb"), ("\ud83d\ude00 \ud83d", "😀 \ufffd".encode())],
+)
+def test_file_functions_get_the_bytes_of_utf8(text: str, stored: bytes) -> None:
+    assert os.fsencode(file_name(text)) == stored
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,19 @@ def native_environment(variables: Mapping[str, str]) -> dict[Any, str | bytes]:
     return {native_text(name): native_text(value) for name, value in variables.items()}
 
 
+def file_name(text: str) -> str:
+    """A path in the form in which Python's file functions name its UTF-8 bytes, whatever the locale.
+
+    Surrogates that stand for raw bytes keep doing so, others become U+FFFD.
+    """
+    if text.isascii() or sys.platform == "win32":
+        return text
+    try:
+        return os.fsdecode(text.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:
+        return os.fsdecode(clean_surrogates(text).encode())
+
+
 def readable_name(name: str) -> str:
     """A name that the system gave, as UTF-8 text; bytes that are none become U+FFFD."""
     if not has_surrogate(name):

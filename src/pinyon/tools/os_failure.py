@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 
+from pinyon._util.os_text import readable_name
 from pinyon.errors import ToolError
 
 
@@ -14,7 +15,9 @@ class FileAccessError(ToolError):
         self.code = errno_name(error)
         self.path = path
         reason = error.strerror or str(error)
-        super().__init__(f"Cannot {action} {path!r}: {reason} ({self.code}).{' ' + advice if advice else ''}")
+        super().__init__(
+            f"Cannot {action} {readable_name(path)!r}: {reason} ({self.code}).{' ' + advice if advice else ''}"
+        )
 
 
 def errno_name(error: OSError) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Literal
 
-from pinyon._util.text import clean_surrogates
+from pinyon._util.os_text import file_name
 from pinyon.errors import ToolError
 
 Flavour = Literal["posix", "windows"]
@@ -41,21 +41,12 @@ def expand_path(path: str, flavour: Flavour = NATIVE_FLAVOUR) -> str:
 def _expand(text: str, flavour: Flavour) -> str:
     if "\0" in text:
         raise PathError(f"Path {text!r} holds a NUL character; give the path without it.")
-    text = _encodable(text)
+    text = file_name(text)
     if flavour == "windows":
         text = _native_drive(text)
     if text.startswith("file://"):
         return _path_from_url(text, flavour)
     return _expand_home(text, flavour)
-
-
-def _encodable(text: str) -> str:
-    """The text with surrogates replaced unless they stand for raw bytes of a file name."""
-    try:
-        os.fsencode(text)
-    except UnicodeEncodeError:
-        return clean_surrogates(text)
-    return text
 
 
 def _native_drive(text: str) -> str:
@@ -83,7 +74,7 @@ def _path_from_url(url: str, flavour: Flavour) -> str:
     host, slash, rest = body.partition("/")
     if re.search("%2f" + ("|%5c" if flavour == "windows" else ""), rest, re.IGNORECASE):
         raise PathError(f"The file URL {url!r} has an encoded separator in its path; write the path itself.")
-    path = slash + unquote(rest, errors="surrogateescape")
+    path = slash + file_name(unquote(rest, errors="surrogateescape"))
     if "\0" in path:
         raise PathError(f"The file URL {url!r} holds a NUL character; give the path without it.")
     if flavour == "posix":
@@ -149,7 +140,8 @@ def read_path_candidates(path: str, cwd: str | os.PathLike[str], flavour: Flavou
         plain.replace("'", "\u2019"),
         decomposed.replace("'", "\u2019"),
     ]
-    yield from (other for other in dict.fromkeys([*spellings, *as_written]) if other != plain)
+    others = dict.fromkeys([*map(file_name, spellings), *as_written])
+    yield from (other for other in others if other != plain)
 
 
 def resolve_read_path(path: str, cwd: str | os.PathLike[str]) -> str:
