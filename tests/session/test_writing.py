@@ -212,12 +212,18 @@ def test_an_existing_file_of_the_same_name_is_not_touched(tmp_path: Path) -> Non
     assert session.get_entry_count() == 0
 
 
-@pytest.mark.parametrize("session_id", ["../../evil", "a/b", "", ".", "a\n", "a b", "-a", "ä", "a" + "\x00"])
+@pytest.mark.parametrize("session_id", ["../../evil", "a/b", "", ".", "a\n", "a b", "-a", "ä", "a" + "\x00", "a" * 201])
 def test_a_session_id_cannot_leave_its_folder(tmp_path: Path, session_id: str) -> None:
     with pytest.raises(InvalidSessionIdError, match="letters, digits"):
         Session.create("/proj", tmp_path, id=session_id)
     with pytest.raises(InvalidSessionIdError):
         Session.in_memory("/proj", id=session_id)
+
+
+def test_the_longest_session_id_still_makes_a_file_name(tmp_path: Path) -> None:
+    session = Session.create("/proj", tmp_path, id="a" * 200)
+    session.append_message(user("u"))
+    assert Session.open(file_of(session)).get_session_id() == "a" * 200
 
 
 # -- writes that fail -------------------------------------------------------------------------------------------------
@@ -554,6 +560,30 @@ def test_an_opened_session_works_where_its_header_says_or_where_it_is_told(tmp_p
     assert moved.get_header().cwd == "/nowhere"
     moved.set_cwd("/third")
     assert moved.get_cwd() == "/third"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names are Unicode there")
+def test_a_working_directory_is_stored_and_found_again_under_every_locale(tmp_path: Path) -> None:
+    folder = tmp_path / "wü"
+    folder.mkdir()
+    code = textwrap.dedent(
+        """
+        import os, sys
+        from pathlib import Path
+        from pinyon.ai.message import UserMessage
+        from pinyon.session.session import Session
+
+        session = Session.create(Path.cwd(), sys.argv[1], id="one")
+        session.append_message(UserMessage(content="u", timestamp=1))
+        again = Session.open(session.get_session_file())
+        assert os.path.samefile(again.get_cwd(), "."), again.get_cwd()
+        """
+    )
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=folder, env=env, check=True)
+    (path,) = tmp_path.glob("*.jsonl")
+    assert json_lines(path)[0]["cwd"] == str(folder)
+    assert Session.open(path).get_cwd() == str(folder)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the password database is a POSIX facility")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_UNDECODED_BYTES = re.compile("[\udc80-\udcff]{2,}")
 
 
 def utf16_len(text: str) -> int:
@@ -48,8 +49,18 @@ def has_surrogate(text: str) -> bool:
 
 
 def clean_surrogates(text: str, replacement: str = "\ufffd") -> str:
-    """Join surrogate pairs that arrived split and replace what stays lone; other text is returned unchanged."""
+    """Join what arrived in parts and replace surrogates that stay lone; other text is returned unchanged.
+
+    Parts are the halves of surrogate pairs, and UTF-8 bytes that Python left undecoded (arguments and file names under
+    a locale that is not UTF-8).
+    """
     if not has_surrogate(text):
         return text
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return _SURROGATE.sub(replacement, joined) if _SURROGATE.search(joined) else joined
+    if not _SURROGATE.search(joined):
+        return joined
+    return _SURROGATE.sub(replacement, _UNDECODED_BYTES.sub(_decoded, joined))
+
+
+def _decoded(match: re.Match[str]) -> str:
+    return match[0].encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")

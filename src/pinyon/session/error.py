@@ -93,7 +93,7 @@ class InvalidSessionIdError(SessionError):
     def __init__(self, session_id: object) -> None:
         self.session_id = session_id
         super().__init__(
-            f"Invalid session id {session_id!r}: use letters, digits, '.', '_' and '-', "
+            f"Invalid session id {session_id!r}: use at most 200 letters, digits, '.', '_' and '-', "
             "beginning and ending with a letter or digit."
         )
 

@@ -5,18 +5,24 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from pinyon._util.os_text import file_name
 from pinyon.session.error import InvalidSessionIdError
 from pinyon.session.line import decode_object, encode_line, with_fields
 
 CURRENT_SESSION_VERSION = 3
 """Version of the session file format that is written."""
 
+MAX_SESSION_ID_LENGTH = 200
+"""Characters of the longest session id; with time and suffix it still makes a file name."""
+
 _SESSION_ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?", re.ASCII)
 
 
 def is_valid_session_id(session_id: object) -> bool:
-    """Whether an id may name a session: letters, digits, `.`, `_`, `-`, alphanumeric at both ends."""
-    return isinstance(session_id, str) and _SESSION_ID.fullmatch(session_id) is not None
+    """Whether an id may name a session: at most 200 letters, digits, `.`, `_`, `-`, alphanumeric at both ends."""
+    if not isinstance(session_id, str) or len(session_id) > MAX_SESSION_ID_LENGTH:
+        return False
+    return _SESSION_ID.fullmatch(session_id) is not None
 
 
 def assert_valid_session_id(session_id: object) -> None:
@@ -83,12 +89,12 @@ class SessionHeader:
     @property
     def cwd(self) -> str:
         """The working directory that the session was made in; empty where unknown."""
-        return self._text("cwd")
+        return file_name(self._text("cwd"))
 
     @property
     def parent_session(self) -> str | None:
         """Path of the session file that this one was forked from."""
-        return self._text("parentSession") or None
+        return file_name(self._text("parentSession")) or None
 
     def _text(self, key: str) -> str:
         value = self.object.get(key)
