@@ -1,0 +1,89 @@
+"""What the real command takes from a project that nobody has trusted: its context files and nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.cli.command import Home
+
+from pinyon.testing.fake_openai import call, openai_answer
+from pinyon.testing.fake_server import FakeServer
+
+HIDDEN = ("SYSTEM-TEXT", "APPENDED-TEXT", "SKILL-TEXT", "TEMPLATE-TEXT")
+
+
+@pytest.fixture
+def server() -> Iterator[FakeServer]:
+    with FakeServer([openai_answer(calls=[call("bash", {"command": "echo hi"})]), openai_answer("fine")]) as server:
+        yield server
+
+
+@pytest.fixture
+def home(tmp_path: Path, server: FakeServer) -> Home:
+    """A home whose project has everything that trust decides about, and leaves a mark where code of it runs."""
+    home = Home(tmp_path, server.url)
+    resources = home.project / ".pi"
+    for folder in ("extensions", "skills/demo", "prompts"):
+        (resources / folder).mkdir(parents=True)
+    mark = tmp_path / "mark"
+    (resources / "extensions" / "x.py").write_text(f"open({str(mark)!r}, 'w')\n", encoding="utf-8")
+    (resources / "SYSTEM.md").write_text("SYSTEM-TEXT", encoding="utf-8")
+    (resources / "APPEND_SYSTEM.md").write_text("APPENDED-TEXT", encoding="utf-8")
+    (resources / "prompts" / "t.md").write_text("TEMPLATE-TEXT", encoding="utf-8")
+    skill = "---\nname: demo\ndescription: SKILL-TEXT\n---\n"
+    (resources / "skills" / "demo" / "SKILL.md").write_text(skill, encoding="utf-8")
+    home.write(resources / "settings.json", {"shellCommandPrefix": f"touch '{mark}'", "shellPath": "/no/shell"})
+    (home.project / "AGENTS.md").write_text("CONTEXT-TEXT", encoding="utf-8")
+    return home
+
+
+def check(home: Home, server: FakeServer, *arguments: str, cwd: Path | None = None) -> str:
+    """Run a prompt; nothing of the project but its context file may show. Returns the errors."""
+    code, _, errors = home.run(*arguments, cwd=cwd)
+    assert code == 0, errors
+    sent = json.dumps([request.json for request in server.requests])
+    assert "CONTEXT-TEXT" in sent
+    assert [text for text in HIDDEN if text in sent] == []
+    assert not (home.path / "mark").exists()
+    return errors
+
+
+@pytest.mark.parametrize("arguments", [["-p", "go"], ["-p", "--mode", "json", "go"], ["-p", "/t"]])
+def test_an_undecided_project_is_not_read(home: Home, server: FakeServer, arguments: list[str]) -> None:
+    check(home, server, *arguments)
+
+
+def test_a_link_to_the_project_and_a_folder_inside_of_it_are_no_way_around(home: Home, server: FakeServer) -> None:
+    link, inside = home.path / "link", home.project / "inside"
+    link.symlink_to(home.project)
+    inside.mkdir()
+    home.write(home.agent_dir / "trust.json", {str(link): True})
+    check(home, server, "-p", "go", cwd=link)
+    check(home, server, "-p", "go", cwd=inside)
+
+
+def test_a_saved_no_counts_more_than_a_yes_for_a_folder_above(home: Home, server: FakeServer) -> None:
+    home.write(home.agent_dir / "trust.json", {str(home.path): True, str(home.project): False})
+    check(home, server, "-p", "go")
+
+
+def test_decisions_that_cannot_be_read_trust_nobody_and_are_told(home: Home, server: FakeServer) -> None:
+    (home.agent_dir / "trust.json").write_text("{broken", encoding="utf-8")
+    assert "trust.json" in check(home, server, "-p", "go")
+
+
+def test_listing_models_runs_nothing_of_the_project(home: Home) -> None:
+    assert home.run("--list-models")[0] == 0
+    assert not (home.path / "mark").exists()
+
+
+def test_a_saved_yes_or_the_flag_opens_the_project(home: Home, server: FakeServer) -> None:
+    (home.project / ".pi" / "settings.json").unlink()
+    assert home.run("--approve", "-p", "go")[0] == 0
+    home.write(home.agent_dir / "trust.json", {str(home.project): True})
+    assert home.run("-p", "go")[0] == 0
+    sent = [json.dumps(request.json) for request in server.requests]
+    assert all("SYSTEM-TEXT" in body and "APPENDED-TEXT" in body for body in sent)
