@@ -31,25 +31,36 @@ class Home:
         path.write_text(json.dumps(value), encoding="utf-8")
 
     def start(
-        self, *arguments: str, cwd: Path | None = None, env: Mapping[str, str] | None = None
+        self,
+        *arguments: str,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        model: str | None = "fake/m",
+        stdin: int = subprocess.DEVNULL,
     ) -> subprocess.Popen[bytes]:
-        """Start the command with the model; its input is empty."""
+        """Start the command with the model; its input is empty unless it is given."""
         base = {"PATH": os.environ["PATH"], "HOME": str(self.path), "PI_CODING_AGENT_DIR": str(self.agent_dir)}
         return subprocess.Popen(
-            [sys.executable, "-m", "pinyon", "--model", "fake/m", *arguments],
+            [sys.executable, "-m", "pinyon", *(["--model", model] if model else []), *arguments],
             cwd=cwd or self.project,
             env={**base, "PI_OFFLINE": "1", **(env or {})},
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
 
     def run(
-        self, *arguments: str, cwd: Path | None = None, env: Mapping[str, str] | None = None
+        self,
+        *arguments: str,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        model: str | None = "fake/m",
+        typed: bytes | None = None,
     ) -> tuple[int, str, str]:
-        """Run the command to its end: exit code, output and errors."""
-        with self.start(*arguments, cwd=cwd, env=env) as process:
-            output, errors = process.communicate()
+        """Run the command to its end, `typed` being all of its input: exit code, output and errors."""
+        stdin = subprocess.DEVNULL if typed is None else subprocess.PIPE
+        with self.start(*arguments, cwd=cwd, env=env, model=model, stdin=stdin) as process:
+            output, errors = process.communicate(typed)
         return process.returncode, output.decode(), errors.decode()
 
     def session_files(self) -> list[Path]:

@@ -152,6 +152,13 @@ def test_an_overflow_is_recovered_from_once(tmp_path: Path) -> None:
     assert bench.omitted == 1
 
 
+def test_without_earlier_history_an_answer_that_found_no_room_stays_in_the_context(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, turns=0)
+    overflow = bench.answer(0, error="prompt is too long: 200000 tokens > 100000 maximum")
+    assert not asyncio.run(bench.compactor.check(overflow))
+    assert (bench.omitted, bench.events) == (0, [])
+
+
 def test_a_failed_automatic_compaction_is_told_and_does_not_raise(tmp_path: Path) -> None:
     bench = Bench(tmp_path, [faux_assistant_message("")])
     assert not asyncio.run(bench.compactor.check(bench.answer(bench.model.context_window)))

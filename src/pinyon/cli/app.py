@@ -113,6 +113,7 @@ def _run_print_mode(args: CliArgs, cwd: Path, mode: str) -> int:
 
 
 async def _print(args: CliArgs, cwd: Path, mode: str, fd: int) -> int:
+    from pinyon._util.thread import in_daemon_thread
     from pinyon.cli.prompt_input import start_prompts
     from pinyon.cli.stdin_text import read_piped_text
     from pinyon.coding.selection import NO_MODEL
@@ -121,11 +122,15 @@ async def _print(args: CliArgs, cwd: Path, mode: str, fd: int) -> int:
 
     try:
         pi = await start(args, cwd)
-        prompts = start_prompts(
-            args.messages,
-            args.files,
-            cwd,
-            piped=lambda has_prompt: read_piped_text(has_prompt=has_prompt, warn=warn),
+        # Pipes may stay silent; in the loop's own thread they would keep signals from being heard.
+        prompts = await in_daemon_thread(
+            lambda: start_prompts(
+                args.messages,
+                args.files,
+                cwd,
+                piped=lambda has_prompt: read_piped_text(has_prompt=has_prompt, warn=warn),
+            ),
+            "prompt-input",
         )
         if pi.session.model is None:
             return fail(pi.model_fallback_message or NO_MODEL)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pinyon._util import json as _json
 from pinyon._util.terminal import strip_terminal_control
+from pinyon.agent.event import MessageEnd
 from pinyon.ai.content import ImageContent, TextContent
 from pinyon.ai.message import AgentMessage, AssistantMessage, ToolResultMessage
 from pinyon.modes.output import OutputClosedError, OutputWriter
@@ -71,13 +72,23 @@ async def _run_prompts(
     messages: Sequence[str],
 ) -> int:
     answered = False
+    last: AgentMessage | None = None
+
+    # What the run said counts, not the context: a failed answer is taken out of it, and one that could not be stored
+    # never was in it.
+    def keep_answer(event: SessionEvent) -> None:
+        nonlocal last
+        if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage | ToolResultMessage):
+            last = event.message
+
+    pi.session.subscribe(keep_answer)
     prompts = [(initial_message, initial_images)] if initial_message or initial_images else []
     for text, images in (*prompts, *((message, ()) for message in messages)):
+        last = None
         disposition = await pi.session.prompt(text or "", images=list(images))
         answered = disposition == "started"
     if not answered:
         return 0
-    last = pi.session.messages[-1] if pi.session.messages else None
     if mode == "text" and isinstance(last, AssistantMessage):
         _print_text(last, out)
     fault = fault_of_answer(last)

@@ -159,6 +159,8 @@ class Compactor:
             )
             self._emit(CompactionEnd(reason="overflow", aborted=False, will_retry=False, error_message=message))
             return False
+        if not self._can_compact():
+            return False  # asking again would end the same way, so the answer stays
         self._overflow_attempted = True
         self._omit_answer()
         return await self._run("overflow", will_retry=True)
@@ -217,6 +219,13 @@ class Compactor:
         finally:
             self._running = None
             self._idle.set()
+
+    def _can_compact(self) -> bool:
+        try:
+            self._prepare()
+        except PinyonError:
+            return False
+        return True
 
     def _prepare(self) -> CompactionPreparation:
         if self._model() is None:
