@@ -37,6 +37,7 @@ class Home:
         env: Mapping[str, str] | None = None,
         model: str | None = "fake/m",
         stdin: int = subprocess.DEVNULL,
+        stdout: int = subprocess.PIPE,
     ) -> subprocess.Popen[bytes]:
         """Start the command with the model; its input is empty unless it is given."""
         base = {"PATH": os.environ["PATH"], "HOME": str(self.path), "PI_CODING_AGENT_DIR": str(self.agent_dir)}
@@ -45,7 +46,7 @@ class Home:
             cwd=cwd or self.project,
             env={**base, "PI_OFFLINE": "1", **(env or {})},
             stdin=stdin,
-            stdout=subprocess.PIPE,
+            stdout=stdout,
             stderr=subprocess.PIPE,
         )
 

@@ -303,3 +303,35 @@ def test_a_reader_that_leaves_early_ends_the_run_quietly(home: Home, mode: str) 
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 1
+
+
+@posix_only
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["--list-models"], ["-p", "hi"]])
+def test_closed_standard_streams_are_no_fault(home: Home, arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "pinyon", "--model", "fake/m", *arguments]
+    env = {"PATH": os.environ["PATH"], "HOME": str(home.path), "PI_CODING_AGENT_DIR": str(home.agent_dir)}
+    script = 'exec "$@" <&- >&-'
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", *command], cwd=home.project, env=env, stderr=subprocess.PIPE, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["--list-models"], ["-p", "hi"], ["--mode", "json", "-p", "hi"]]
+)
+def test_output_that_cannot_be_written_is_told(home: Home, arguments: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full, home.start(*arguments, stdout=full.fileno()) as process:
+        assert process.stderr is not None
+        errors = process.stderr.read().decode()
+    assert process.returncode == 1
+    assert errors.count("\n") == 1
+    assert "No space left" in errors
+
+
+def test_token_limits_that_are_none_are_told_before_anything_is_sent(home: Home, server: FakeServer) -> None:
+    home.write(home.agent_dir / "settings.json", {"compaction": {"reserveTokens": -1}})
+    code, output, errors = home.run("-p", "hi")
+    assert (code, output, server.requests) == (1, "", [])
+    assert "compaction.reserveTokens" in errors

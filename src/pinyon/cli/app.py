@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from pinyon._util.config import agent_dir
 from pinyon._util.terminal import strip_terminal_control
 from pinyon.cli.args import CliArgs, check_args, parse_args
+from pinyon.cli.entry import write
 from pinyon.cli.flag import COMMANDS
 from pinyon.errors import PinyonError
 
@@ -231,8 +232,6 @@ def _list_models(args: CliArgs, cwd: Path) -> int:
         for diagnostic in services.diagnostics:
             tell(f"{diagnostic.type.capitalize()}: {diagnostic.message}")
         text = await list_models(services.registry, args.list_models_search)
-        stream = sys.stderr if args.print or args.mode else sys.stdout
-        stream.write(text)
-        return 0
+        return write(sys.stderr if args.print or args.mode else sys.stdout, text)
 
     return run_until_signal(listing())

@@ -43,7 +43,7 @@ class OutputGuard:
 
 
 class OutputClosedError(OSError):
-    """Raised when the reader of standard output is gone."""
+    """Raised when standard output takes nothing any more."""
 
 
 class OutputWriter:
@@ -51,7 +51,8 @@ class OutputWriter:
 
     `write` only collects; what was collected during one turn of the event loop goes out in one piece. A reader that
     takes nothing makes output wait in memory; callers that `drain` are held back above `HIGH_WATER_BYTES`. After the
-    reader closed its end, `closed` is set and everything further is dropped.
+    reader closed its end or writing failed, `closed` is set and everything further is dropped; `fault` says what went
+    wrong, None where the reader just left.
     """
 
     def __init__(self, fd: int) -> None:
@@ -68,6 +69,7 @@ class OutputWriter:
         self._room = asyncio.Event()
         self._room.set()
         self.closed = asyncio.Event()
+        self.fault: str | None = None
 
     def write(self, data: bytes) -> None:
         """Append `data` to what will be written."""
@@ -81,14 +83,14 @@ class OutputWriter:
             asyncio.get_running_loop().call_soon(self._flush_now)
 
     async def drain(self) -> None:
-        """Wait until not too much output is waiting. Raises `OutputClosedError` once the reader is gone."""
+        """Wait until not too much output is waiting. Raises `OutputClosedError` once the output is closed."""
         if not self._room.is_set():
             await self._room.wait()
         if self.closed.is_set():
-            raise OutputClosedError("standard output was closed by its reader")
+            raise OutputClosedError(self.fault or "standard output was closed by its reader")
 
     async def flush(self) -> None:
-        """Wait until everything is written (or the reader is gone)."""
+        """Wait until everything is written (or the output is closed)."""
         while self._buffer and not self.closed.is_set():
             self._flush_now()
             if self._buffer:
@@ -102,12 +104,19 @@ class OutputWriter:
                 del self._buffer[:written]
         except (BlockingIOError, InterruptedError):
             pass
-        except OSError:
+        except OSError as error:
+            if not isinstance(error, ConnectionError):
+                self.fault = f"Error: standard output cannot be written: {error.strerror}"
             self._close()
             return
         if len(self._buffer) <= HIGH_WATER_BYTES // 2:
             self._room.set()
         self._watch(wanted=bool(self._buffer))
+
+    def tell_fault(self) -> None:
+        """Say on standard error why output was lost, if it was not the reader's own wish."""
+        if self.fault is not None:
+            sys.stderr.write(self.fault + "\n")
 
     def _is_writable(self) -> bool:
         return self._poll is None or bool(self._poll.poll(0))

@@ -50,6 +50,7 @@ async def run_print_mode(
         return 1
     finally:
         await pi.dispose()
+        out.tell_fault()
     return 1 if out.closed.is_set() else code
 
 

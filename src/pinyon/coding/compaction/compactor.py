@@ -97,7 +97,8 @@ class Compactor:
 
     async def check(self, answer: AssistantMessage | None, *, skip_aborted: bool = True) -> bool:
         """Compact if the context of `answer` asks for it; True when the model should be asked again."""
-        if answer is None or not self._settings().enabled:
+        is_enabled = self._settings().enabled  # settings that cannot be used are told before the first request
+        if answer is None or not is_enabled:
             return False
         if answer.stop_reason == "aborted" and skip_aborted:
             return False

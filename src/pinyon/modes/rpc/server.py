@@ -41,6 +41,7 @@ async def run_rpc_mode(
         server.is_closing = True
         await pi.dispose()
         await out.flush()
+        out.tell_fault()
 
 
 class _Server:
