@@ -453,3 +453,13 @@ def test_no_representation_shows_a_secret() -> None:
         AuthStorage.in_memory({"a": {"type": "api_key", "key": CANARY}}),
     ]
     assert CANARY not in f"{shown!r} {[str(item) for item in shown]}"
+
+
+def test_an_entry_that_is_no_credential_is_told_and_the_others_are_used(path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_text('{"good": {"type": "api_key", "key": "k"}, "odd": 5, "new": {"type": "passkey", "key": "s3cret"}}')
+    storage = AuthStorage(FileBackend(path), env={})
+    assert asyncio.run(storage.get_api_key("good")) == "k"
+    told = [str(error) for error in storage.drain_errors()]
+    assert [name in text for name, text in zip(("'odd'", "'new'"), told, strict=True)] == [True, True]
+    assert "s3cret" not in "".join(told)

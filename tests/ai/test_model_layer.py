@@ -99,8 +99,8 @@ def test_api_and_address_of_an_own_model_are_found(entry: dict[str, Any], endpoi
 
 @pytest.mark.parametrize(
     ("entry", "missing"),
-    [({"baseUrl": "http://h", "models": [{"id": "x"}, {"id": "y", "api": "a"}]}, "api"),
-     ({"api": "a", "models": [{"id": "x"}, {"id": "y", "baseUrl": "http://h"}]}, "baseUrl")],
+    [({"baseUrl": "http://h", "models": [{"id": "x"}, {"id": "y", "api": "faux"}]}, "api"),
+     ({"api": "faux", "models": [{"id": "x"}, {"id": "y", "baseUrl": "http://h"}]}, "baseUrl")],
 )  # fmt: skip
 def test_a_model_without_api_or_address_is_named_and_the_others_stay(entry: dict[str, Any], missing: str) -> None:
     models, problems = build_models(ProviderLayers(id="p", file=file_config(entry)))
@@ -110,10 +110,10 @@ def test_a_model_without_api_or_address_is_named_and_the_others_stay(entry: dict
     assert problem.message.startswith("models.json:1:")
 
 
-def test_a_known_provider_whose_api_is_not_spoken_still_lends_its_address() -> None:
+def test_a_known_provider_whose_api_is_not_spoken_lends_its_address_and_is_told() -> None:
     file = parse_models_text('{"providers": {"google": {"models": [{"id": "x"}]}}}')
-    (model,), problems = build_models(ProviderLayers(id="google", file=file.providers["google"]))
-    assert problems == []
+    (model,), (problem,) = build_models(ProviderLayers(id="google", file=file.providers["google"]))
+    assert "has the api 'google-generative-ai', which this version does not speak" in problem.message
     assert (model.api, model.base_url) == (
         "google-generative-ai",
         "https://generativelanguage.googleapis.com/v1beta",

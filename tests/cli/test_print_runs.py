@@ -335,3 +335,12 @@ def test_token_limits_that_are_none_are_told_before_anything_is_sent(home: Home,
     code, output, errors = home.run("-p", "hi")
     assert (code, output, server.requests) == (1, "", [])
     assert "compaction.reserveTokens" in errors
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no device files")
+@pytest.mark.parametrize("arguments", [("@/dev/zero", "-p", "hi"), ("--system-prompt", "/dev/zero", "-p", "hi")])
+def test_a_file_that_never_ends_is_not_read_for_ever(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    with FakeServer([openai_answer("fine")]) as server:
+        _, _, errors = Home(tmp_path, server.url).run(*arguments)
+    assert "MiB" in errors
+    assert "Traceback" not in errors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import time
@@ -134,3 +135,36 @@ def test_a_session_whose_folder_is_gone_is_refused_and_copied_nowhere(tmp_path: 
     assert str(tmp_path / "gone") in errors
     assert home.session_files() == []
     assert server.requests == []
+
+
+def test_what_could_not_be_read_of_a_session_is_told(tmp_path: Path) -> None:
+    with FakeServer([openai_answer("fine")]) as server:
+        home = Home(tmp_path, server.url)
+        path = tmp_path / "s.jsonl"
+        path.write_bytes(b"\n".join([header(home.project), A, b"\0" * 300, B, b""]))
+        code, output, errors = home.run("--session", str(path), "-p", "next")
+    assert (code, output) == (0, "fine\n")
+    assert errors == f"Warning: session file {str(path)!r}: line 3 is damaged and was skipped\n"
+
+
+def test_more_damage_than_people_read_is_summed_up(tmp_path: Path) -> None:
+    with FakeServer([openai_answer("fine")]) as server:
+        home = Home(tmp_path, server.url)
+        path = tmp_path / "s.jsonl"
+        path.write_bytes(b"\n".join([header(home.project), A, *[b"{"] * 40, B, b""]))
+        _, _, errors = home.run("--session", str(path), "-p", "next")
+    lines = errors.splitlines()
+    assert len(lines) == 6
+    assert "has more damage" in lines[-1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no device files")
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null", "fifo"])
+def test_a_session_is_never_read_from_what_is_no_regular_file(tmp_path: Path, device: str) -> None:
+    home = Home(tmp_path, "http://127.0.0.1:9")
+    path = Path(device) if device != "fifo" else tmp_path / "pipe"
+    if device == "fifo":
+        os.mkfifo(path)
+    code, output, errors = home.run("--session", str(path), "-p", "next")
+    assert (code, output) == (1, "")
+    assert errors == f"Error: {str(path)!r} is no file that can hold a session; name a regular file.\n"

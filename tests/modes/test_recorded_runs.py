@@ -35,6 +35,7 @@ class Run(msgspec.Struct):
     replies: list[ScriptedReply]
     files: dict[str, str] = {}
     stored: str | None = None
+    warning: str = ""
 
 
 RUNS = [
@@ -77,6 +78,7 @@ RUNS = [
         [anthropic_answer(text("continuing"))],
         {"a.txt": "x\n"},
         stored="input-v1.jsonl",
+        warning="line 7 is damaged and was skipped\n",
     ),
 ]
 
@@ -130,7 +132,9 @@ def test_a_run_leaves_what_was_recorded(run: Run, home: Path) -> None:
             check=False,
         )
         bodies = [request.json for request in server.requests]
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.endswith(run.warning)
+    assert done.stderr.count("\n") == (1 if run.warning else 0)
     (stored_file,) = (agent_dir / "sessions").rglob("*.jsonl")
     there = str(project)
     assert outline(events(done.stdout), there) == outline(events(read(recording / "events.jsonl")))

@@ -197,13 +197,14 @@ def test_a_refused_key_is_told_in_the_answer_and_the_process_goes_on(rpc: RpcPro
     assert answers(rpc)[-1]["stopReason"] == "stop"
 
 
-@pytest.mark.parametrize("path", ["foreign.jsonl", "", ".", "/"])
+@pytest.mark.parametrize("path", ["foreign.jsonl", "", ".", "/", "a\0b", "/dev/null"])
 def test_a_session_that_is_none_is_refused_and_nothing_changes(rpc: RpcProcess, home: Home, path: str) -> None:
     foreign = home.project / "foreign.jsonl"
     foreign.write_bytes(b'{"hello":1}')
     before = rpc.ask({"type": "get_state"})["data"]["sessionId"]
     refused = rpc.ask({"id": "1", "type": "switch_session", "sessionPath": path})
     assert (refused["id"], refused["success"]) == ("1", False)
+    assert "internal fault" not in refused["error"]
     assert rpc.ask({"type": "get_state"})["data"]["sessionId"] == before
     assert foreign.read_bytes() == b'{"hello":1}'
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -353,10 +353,19 @@ class AuthStorage:
             self._revision = revision
             self._entries = parse_entries(self._backend.load(), self._backend.name)
             self._problem = None
+            self._unreported += self._odd_entries()
         except AuthError as error:
             if self._problem is None or str(self._problem) != str(error):
                 self._unreported.append(error)
             self._problem = error
+
+    def _odd_entries(self) -> Iterator[AuthError]:
+        for name, entry in self._entries.items():
+            if credential_from_wire(entry) is None:
+                yield AuthError(
+                    f"{self._backend.name!r}: the entry of provider {name!r} is no credential and is ignored; "
+                    'an API key is written as {"type": "api_key", "key": "..."}'
+                )
 
     def _entry(self, provider: str) -> Any:
         self._load()

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from pinyon._util import json as _json
+from pinyon.ai.api import api_names
 from pinyon.ai.model import Model
 from pinyon.ai.models_json import ModelsProblem, ProviderConfig
 from pinyon.ai.provider import find_provider
@@ -56,7 +57,16 @@ def _with_file(layers: ProviderLayers, models: list[Model], problems: list[Model
         built = _from_entry(layers.id, entry, config, models, problems)
         if built is not None:
             adjusted[built.id] = built
+            if built.api not in api_names():
+                problems.append(_unknown_api(built, config))
     return list(adjusted.values())
+
+
+def _unknown_api(model: Model, config: ProviderConfig) -> ModelsProblem:
+    place = config.place(model.id) if config.place else f"provider {model.provider!r}"
+    reason = f"model {model.id!r} has the api {model.api!r}, which this version does not speak"
+    known = ", ".join(api_names())
+    return ModelsProblem(f"{place}: {reason}; use one of {known}; the model cannot be used", model.provider)
 
 
 def _with_program(layers: ProviderLayers, models: list[Model], problems: list[ModelsProblem]) -> list[Model]:

@@ -25,7 +25,9 @@ from pinyon.errors import PinyonError
 if TYPE_CHECKING:
     from pinyon.coding.pi_agent import PiAgent
     from pinyon.coding.services import Services
+    from pinyon.session.session import Session
 
+_TOLD_DAMAGE = 5
 _NOT_INTERACTIVE = (
     "The interactive mode is not part of this version yet. Ask one question with\n"
     "    pinyon -p 'your question'\n"
@@ -170,6 +172,7 @@ async def start(args: CliArgs, cwd: Path) -> PiAgent:
 
     services = _services(args, cwd)
     manager, tree = await choose_session(args, cwd, services.settings, warn=warn)
+    _tell_damage(tree)
     session_cwd = Path(tree.get_cwd())
     if session_cwd != cwd:
         services = _services(args, session_cwd)
@@ -188,6 +191,16 @@ async def start(args: CliArgs, cwd: Path) -> PiAgent:
     )
     await pi.create_agent_session(session=tree)
     return pi
+
+
+def _tell_damage(tree: Session) -> None:
+    """Say what could not be read of a resumed session."""
+    if not tree.diagnostics:
+        return
+    for diagnostic in tree.diagnostics[:_TOLD_DAMAGE]:
+        warn(f"session file {str(tree.get_session_file())!r}: {diagnostic.message}")
+    if len(tree.diagnostics) > _TOLD_DAMAGE:
+        warn(f"session file {str(tree.get_session_file())!r} has more damage; all that could be saved is used")
 
 
 def _move_old_credentials() -> None:

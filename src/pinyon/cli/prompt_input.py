@@ -11,6 +11,9 @@ import msgspec
 from pinyon.ai.content import ImageContent
 from pinyon.errors import ConfigError
 
+MAX_ATTACHED_BYTES = 64 * 1024 * 1024
+"""More than any model takes; a device that never ends stops here."""
+
 
 class FileText(msgspec.Struct):
     """What `@file` arguments add to the first message."""
@@ -57,11 +60,17 @@ def _attach(name: str, cwd: Path, attached: FileText) -> None:
         if path.is_dir():
             raise ConfigError(f"@{name}: {str(path)!r} is a folder; name a file in it")
         mime_type = detect_supported_image_mime_type_from_file(path)
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read(MAX_ATTACHED_BYTES + 1)
     except FileNotFoundError:
         raise ConfigError(f"@{name}: there is no file {str(path)!r}") from None
     except OSError as error:
         raise ConfigError(f"@{name}: {str(path)!r} cannot be read: {error.strerror or error}") from error
+    if len(data) > MAX_ATTACHED_BYTES:
+        raise ConfigError(
+            f"@{name}: {str(path)!r} is larger than {MAX_ATTACHED_BYTES // 1024**2} MiB; name it in the prompt "
+            "instead, the model reads parts of it"
+        )
     if mime_type is not None:
         attached.images.append(ImageContent(data=base64.b64encode(data).decode("ascii"), mime_type=mime_type))
         attached.text += f'<file name="{path}"></file>\n'

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import errno
 from pathlib import Path
+
+MAX_TEXT_BYTES = 16 * 1024 * 1024
+"""More than any prompt may be long; devices that never end stop here."""
 
 
 def decode_text(data: bytes) -> str:
@@ -14,5 +18,9 @@ def decode_text(data: bytes) -> str:
 
 
 def read_text_file(path: Path) -> str:
-    """The text of a file with its line ends as they are; raises `OSError`."""
-    return decode_text(path.read_bytes())
+    """The text of a file with its line ends as they are; raises `OSError`, also above `MAX_TEXT_BYTES`."""
+    with path.open("rb") as file:
+        data = file.read(MAX_TEXT_BYTES + 1)
+    if len(data) > MAX_TEXT_BYTES:
+        raise OSError(errno.EFBIG, f"larger than {MAX_TEXT_BYTES // 1024**2} MiB", str(path))
+    return decode_text(data)

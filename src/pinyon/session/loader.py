@@ -7,6 +7,7 @@ glued to a torn line are recovered, and entries whose parent is lost hang on the
 from __future__ import annotations
 
 import re
+import stat
 from bisect import bisect_right
 from collections.abc import Iterator
 from io import BytesIO
@@ -62,10 +63,15 @@ def load_session_file(path: Path, *, in_memory_bytes: int = IN_MEMORY_BYTES) -> 
     one, `SessionError` where the system refuses to read.
     """
     try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise SessionError(f"{str(path)!r} is no file that can hold a session; name a regular file.")
         with path.open("rb", buffering=_BUFFER_BYTES) as file, collector_paused():
             return _load(path, file, in_memory_bytes)
     except FileNotFoundError:
         raise
+    except ValueError:
+        raise SessionError(f"{str(path)!r} cannot be the path of a session file: it holds a NUL.") from None
     except OSError as error:
         raise SessionError(f"Cannot read session file {str(path)!r}: {error.strerror or error}.") from error
 
