@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from pinyon.ai.apis.anthropic_option import AnthropicRequest
 from pinyon.ai.copilot import COPILOT_PROVIDER, copilot_headers
+from pinyon.ai.exchange import is_signed, missing_key
 from pinyon.ai.identity import identity_headers, merge_headers
 from pinyon.ai.message import Message
 from pinyon.ai.model import Model
@@ -33,20 +34,17 @@ _FEDERATION_VARIABLES = (
 
 def require_credential(model: Model, options: StreamOptions) -> None:
     """Raise `AuthError` unless a key or a header of the caller's signs the request."""
-    if options.api_key:
-        if options.api_key.startswith(_SUBSCRIPTION_PREFIX):
-            raise AuthError(
-                f"the credential of {model.provider!r} is a subscription token that only the vendor's own client may "
-                f"use; set an API key (ANTHROPIC_API_KEY) instead"
-            )
-        return
-    headers = merge_headers(model.headers or None, options.headers)
-    if any(value for name, value in headers.items() if name.lower() in _AUTH_HEADERS):
+    if options.api_key and options.api_key.startswith(_SUBSCRIPTION_PREFIX):
+        raise AuthError(
+            f"the credential of {model.provider!r} is a subscription token that only the vendor's own client may use; "
+            f"set an API key (ANTHROPIC_API_KEY) instead"
+        )
+    if is_signed(model, options, _AUTH_HEADERS):
         return
     if model.provider == "anthropic" and all(_variable(name, options) for name in _FEDERATION_VARIABLES):
         named = ", ".join(_FEDERATION_VARIABLES)
         raise AuthError(f"identity federation ({named}) is not supported; set ANTHROPIC_API_KEY instead")
-    raise AuthError(f"no API key for provider {model.provider!r}; set its key variable, or store one in auth.json")
+    raise missing_key(model)
 
 
 def _variable(name: str, options: StreamOptions) -> str:

@@ -9,12 +9,9 @@ Source of the protocol: the vendor's published API reference and its Python SDK'
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
 
 from pinyon._util import json as _json
-from pinyon._util.abort import OperationAbortedError
 from pinyon.ai.apis.anthropic_event import BlockDelta, StreamPart, decode_event, parsed_event
 from pinyon.ai.apis.anthropic_header import THREADS_BETA, request_headers, require_credential
 from pinyon.ai.apis.anthropic_option import AnthropicRequest, settle
@@ -30,22 +27,17 @@ from pinyon.ai.apis.anthropic_thread import (
     thread_refusal,
 )
 from pinyon.ai.apis.anthropic_tool import has_preferred_strict
-from pinyon.ai.apis.anthropic_turn import encode_clean
 from pinyon.ai.event import AssistantMessageEvent, Done
-from pinyon.ai.http_error import HttpRetry, HttpStatusError, error_text, failure_event, open_with_retry, secrets_of
+from pinyon.ai.exchange import Exchange
+from pinyon.ai.http_error import HttpStatusError, error_text, failure_event
 from pinyon.ai.live import LiveAnswer
 from pinyon.ai.message import Message
 from pinyon.ai.model import Model
-from pinyon.ai.option import ResponseInfo, StreamOptions
+from pinyon.ai.option import StreamOptions
 from pinyon.ai.refused_image import set_aside_images, without_refused_images
 from pinyon.ai.sse import SseDecoder, SseEvent
 from pinyon.ai.stream import AssistantMessageEventStream
 from pinyon.ai.transcript import current_tools
-from pinyon.ai.transport import DEFAULT_CONNECT_TIMEOUT_S, DEFAULT_TRANSPORT, HttpRequest, HttpResponse
-from pinyon.errors import ProviderError
-
-DEFAULT_TIMEOUT_S = 600.0
-_SNIPPET_BYTES = 300
 
 
 class AnthropicMessages:
@@ -63,14 +55,15 @@ API = AnthropicMessages()
 async def _events(
     model: Model, messages: Sequence[Message], options: StreamOptions, answer: LiveAnswer
 ) -> AsyncIterator[AssistantMessageEvent]:
-    exchange = _Exchange(model, messages, options, answer)
+    exchange = Exchange(model, options)
+    run = _Run(model, messages, options, answer, exchange)
     try:
-        await exchange.open()
-        reader = exchange.reader
+        await run.open()
+        reader = run.reader
         yield answer.start()
-        while not exchange.is_over:
-            for sse in await exchange.next_events():
-                part = decode_event(sse) if options.on_provider_stream_event is None else await exchange.told(sse)
+        while not run.is_over:
+            for sse in await run.next_events():
+                part = decode_event(sse) if options.on_provider_stream_event is None else await run.told(sse)
                 if type(part) is BlockDelta:
                     delta = reader.grow(part)
                     if delta is not None:
@@ -80,26 +73,30 @@ async def _events(
                         yield event
         for event in answer.end_open_blocks():
             yield event
-        yield exchange.finish()
+        yield run.finish()
     except Exception as error:  # noqa: BLE001 - hooks are the caller's code; whatever fails ends the stream as an event
         yield failure_event(answer, error, options.signal, exchange.secrets)
     finally:
         await exchange.aclose()
 
 
-class _Exchange:
-    """One request and its response."""
+class _Run:
+    """One answer: the request, what is changed in it after a refusal, and the events of the response."""
 
-    def __init__(self, model: Model, messages: Sequence[Message], options: StreamOptions, answer: LiveAnswer) -> None:
+    def __init__(
+        self,
+        model: Model,
+        messages: Sequence[Message],
+        options: StreamOptions,
+        answer: LiveAnswer,
+        exchange: Exchange,
+    ) -> None:
         self._model = model
         self._messages = messages
         self._options = options
         self._answer = answer
+        self._exchange = exchange
         self._decoder = SseDecoder()
-        self._snippet = b""
-        self._response: HttpResponse | None = None
-        self._chunks: AsyncIterator[bytes] | None = None
-        self.secrets: list[str] = [options.api_key] if options.api_key else []
         self.is_over = False
         """Whether the answer is complete or the response has ended."""
 
@@ -112,14 +109,12 @@ class _Exchange:
             self._answer.target.provider_thinking_level = request.thinking.effort
         self._prefer_strict = may_prefer_strict(self._options.session_id)
         self._encode(request)
-        while self._response is None:
+        while True:
             try:
-                self._response = await self._send(request)
+                return await self._send(request)
             except HttpStatusError as error:
                 if not self._mended(request, error):
                     raise
-        self._chunks = aiter(self._response)
-        await self._tell_response(self._response)
 
     def _encode(self, request: AnthropicRequest) -> None:
         self._payload = build_payload(request, self._messages, may_prefer_strict=self._prefer_strict)
@@ -138,7 +133,7 @@ class _Exchange:
             kind = "refused_images_fallback"
         else:
             return False
-        add_diagnostic(self._answer, kind, {"error": error_text(error, self.secrets)})
+        add_diagnostic(self._answer, kind, {"error": error_text(error, self._exchange.secrets)})
         self._encode(request)
         return True
 
@@ -147,7 +142,7 @@ class _Exchange:
         refusal = thread_refusal(error) if plan.session_id is not None else None
         if refusal is None or plan.session_id is None or (refusal == "stale" and not plan.skip_turns):
             return False
-        details = {"refusal": refusal, "error": error_text(error, self.secrets)}
+        details = {"refusal": refusal, "error": error_text(error, self._exchange.secrets)}
         add_diagnostic(self._answer, "anthropic_thread_fallback", details)
         if refusal == "stale":
             self._plan = fresh_thread(plan.session_id)
@@ -156,98 +151,40 @@ class _Exchange:
             self._plan = ThreadPlan()
         return True
 
-    async def _send(self, request: AnthropicRequest) -> HttpResponse:
-        options = self._options
+    async def _send(self, request: AnthropicRequest) -> None:
         betas = [*self._payload.betas, *([THREADS_BETA] if self._plan.field is not None else [])]
         headers = request_headers(request, self._messages, betas)
-        self.secrets = secrets_of(headers, options.api_key)
-        http_request = HttpRequest(
-            method="POST",
-            url=messages_url(self._model.base_url),
-            headers=headers,
-            body=await self._body(),
-            connect_timeout_s=_seconds(options.connect_timeout_ms, DEFAULT_CONNECT_TIMEOUT_S),
-            idle_timeout_s=_seconds(options.timeout_ms, DEFAULT_TIMEOUT_S),
-            signal=options.signal,
-            env=options.env,
-        )
-        retry = HttpRetry(max_retries=options.max_retries, max_delay_ms=options.max_retry_delay_ms)
-        return await open_with_retry(options.http or DEFAULT_TRANSPORT, http_request, retry, unwrap_error=False)
-
-    async def _body(self) -> bytes:
-        body = encode_clean(self._payload.body(skip_turns=self._plan.skip_turns, thread=self._plan.field))
-        hook = self._options.on_payload
-        if hook is None:
-            return body
-        plain: dict[str, Any] = _json.decode(body)
-        replaced = hook(plain, self._model)
-        if inspect.isawaitable(replaced):
-            replaced = await replaced
-        changed = encode_clean(plain if replaced is None else replaced)
-        if changed != body:
+        body = _json.encode_clean(self._payload.body(skip_turns=self._plan.skip_turns, thread=self._plan.field))
+        sent = await self._exchange.edited(body)
+        if sent != body:
             self._plan.session_id = None  # the server holds something else than we would compare with
-        return changed
-
-    async def _tell_response(self, response: HttpResponse) -> None:
-        hook = self._options.on_response
-        if hook is not None:
-            told = hook(ResponseInfo(response.status, dict(response.headers)), self._model)
-            if inspect.isawaitable(told):
-                await told
+        await self._exchange.open(messages_url(self._model.base_url), headers, sent, unwrap_error=False)
 
     async def next_events(self) -> list[SseEvent]:
         """What arrives next; sets `is_over` at the end of the response or once the answer is complete."""
-        assert self._chunks is not None
         if self.reader.is_stopped:
             self.is_over = True
             return []
-        chunk = await anext(self._chunks, b"")
+        chunk = await self._exchange.read()
         if not chunk:
             self.is_over = True
             return self._decoder.finish()
-        if len(self._snippet) < _SNIPPET_BYTES:
-            self._snippet += chunk[:_SNIPPET_BYTES]
         return self._decoder.feed(chunk)
 
     async def told(self, sse: SseEvent) -> StreamPart | None:
         """The part in an event, after the caller's hook has seen the event as parsed."""
-        hook = self._options.on_provider_stream_event
-        if hook is not None:
-            told = hook(parsed_event(sse), self._model)
-            if inspect.isawaitable(told):
-                await told
+        await self._exchange.tell(parsed_event(sse))
         return decode_event(sse)
 
     def finish(self) -> Done:
         """The final event of a complete answer. Raises `ProviderError` where it is none."""
-        if self._options.signal is not None and self._options.signal.aborted:
-            raise OperationAbortedError
-        if not self.reader.is_started:
-            raise ProviderError(self._no_answer())
+        self._exchange.check_answered(self.reader.is_started)
         done = self.reader.finish()
         record_answer(self._plan, self._payload, done.message)
-        if self._response is not None:
-            self._response.release()
+        self._exchange.release()
         return done
-
-    def _no_answer(self) -> str:
-        text = "the server's response ended without an answer"
-        snippet = self._snippet[:_SNIPPET_BYTES].decode("utf-8", "replace").strip()
-        kind = self._response.headers.get("content-type", "") if self._response is not None else ""
-        return f"{text}; it sent {kind or 'no content type'} beginning with {snippet!r}" if snippet else text
-
-    async def aclose(self) -> None:
-        """Give up the response."""
-        if self._response is not None:
-            await self._response.aclose()
 
 
 def messages_url(base_url: str) -> str:
     """Where messages are sent; a base URL that already ends in the version is taken as meant."""
     return f"{base_url.rstrip('/').removesuffix('/v1')}/v1/messages?beta=true"
-
-
-def _seconds(timeout_ms: int | None, default_s: float) -> float | None:
-    if timeout_ms is None:
-        return default_s
-    return timeout_ms / 1000 if timeout_ms > 0 else None

@@ -13,7 +13,6 @@ import msgspec
 
 from pinyon._util import json as _json
 from pinyon.ai.apis.anthropic_payload import Payload
-from pinyon.ai.apis.anthropic_turn import encode_clean
 from pinyon.ai.http_error import HttpStatusError
 from pinyon.ai.message import AssistantMessage
 from pinyon.ai.session_resource import SessionMemory
@@ -120,7 +119,7 @@ def _fingerprint(payload: Payload, turn_count: int, turns: Sequence[bytes] | Non
         "shape": {name: tail.get(name) for name in ("thinking", "output_config", "tool_choice", "fallbacks")},
         "betas": payload.betas,
     }
-    digest = hashlib.sha256(encode_clean(settings))
+    digest = hashlib.sha256(_json.encode_clean(settings))
     for turn in (payload.turns if turns is None else turns)[:turn_count]:
         digest.update(b"\n")
         digest.update(turn)

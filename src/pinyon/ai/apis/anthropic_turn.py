@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar
 
-import msgspec
-
 from pinyon._util import json as _json
-from pinyon._util.text import clean_surrogates
 from pinyon.ai.apis.anthropic_option import EFFORTS, AnthropicRequest
 from pinyon.ai.call_id import safe_id
 from pinyon.ai.content import AssistantBlock, ImageContent, TextContent, ThinkingContent, ToolCall, UserBlock
@@ -24,28 +21,9 @@ IMAGE_ONLY = "(see the attached image)"
 IMAGE_MOVED = "(the image follows after the tool results)"
 
 _KEPT: MessageMemo[bytes] = MessageMemo()
-_encoder = msgspec.json.Encoder()
 
 ToolBlocks = Callable[[SystemMessage], list[dict[str, Any]]]
 """The blocks that tell of the tool changes of a later system message."""
-
-
-def encode_clean(value: object) -> bytes:
-    """JSON without lone surrogates: pairs are joined, what stays lone becomes U+FFFD."""
-    try:
-        return _encoder.encode(value)
-    except UnicodeEncodeError:
-        return _encoder.encode(_cleaned(value))
-
-
-def _cleaned(value: Any) -> Any:
-    if isinstance(value, str):
-        return clean_surrogates(value)
-    if isinstance(value, list):
-        return [_cleaned(item) for item in value]
-    if isinstance(value, dict):
-        return {clean_surrogates(key): _cleaned(item) for key, item in value.items()}
-    return value
 
 
 Kind = TypeVar("Kind", UserMessage, AssistantMessage, ToolResultMessage)
@@ -106,7 +84,7 @@ class TurnWriter:
         content = [block for part in message.content if (block := self._assistant_block(part)) is not None]
         while content and content[-1]["type"] in ("thinking", "redacted_thinking"):
             content.pop()  # the API wants something said or called after thinking
-        return encode_clean({"role": "assistant", "content": content}) if content else b""
+        return _json.encode_clean({"role": "assistant", "content": content}) if content else b""
 
     def _assistant_block(self, block: AssistantBlock) -> dict[str, Any] | None:
         match block:
@@ -140,7 +118,7 @@ class TurnWriter:
             return
         blocks = [_kept(result, "result", _result_json) for result in self._results]
         moved = [block for result in self._results for block in _moved_images(result)]
-        blocks += [encode_clean(block) for block in moved]
+        blocks += [_json.encode_clean(block) for block in moved]
         self._turns.append(b'{"role":"user","content":[' + b",".join(blocks) + b"]}")
         self._results = []
 
@@ -150,7 +128,7 @@ class TurnWriter:
             blocks = [{"type": "text", "text": text}] if text.strip() else []
             blocks += self._tool_blocks(message)
             if blocks:
-                self._turns.append(encode_clean({"role": "system", "content": blocks}))
+                self._turns.append(_json.encode_clean({"role": "system", "content": blocks}))
         self._held = []
 
 
@@ -169,16 +147,16 @@ def _marked(message: dict[str, Any], mark: dict[str, str]) -> bytes:
     if isinstance(message["content"], str):
         message["content"] = [{"type": "text", "text": message["content"]}]
     message["content"][-1]["cache_control"] = mark
-    return encode_clean(message)
+    return _json.encode_clean(message)
 
 
 def _effort_turn(effort: str) -> bytes:
-    return encode_clean({"role": "system", "content": [], "output_config": {"effort": effort}})
+    return _json.encode_clean({"role": "system", "content": [], "output_config": {"effort": effort}})
 
 
 def _user_json(message: UserMessage) -> bytes:
     content = _user_content(message)
-    return encode_clean({"role": "user", "content": content}) if content else b""
+    return _json.encode_clean({"role": "user", "content": content}) if content else b""
 
 
 def _user_content(message: UserMessage) -> str | list[dict[str, Any]]:
@@ -199,7 +177,7 @@ def _image_block(image: ImageContent) -> dict[str, Any]:
 
 def _result_json(result: ToolResultMessage) -> bytes:
     block = {"type": "tool_result", "tool_use_id": safe_id(result.tool_call_id), "content": _result_content(result)}
-    return encode_clean(block | {"is_error": result.is_error})
+    return _json.encode_clean(block | {"is_error": result.is_error})
 
 
 def _result_content(result: ToolResultMessage) -> str | list[dict[str, Any]]:

@@ -8,33 +8,29 @@ Source of the protocol: the vendor's published API reference and its Python SDK'
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
 
 from pinyon._util import json as _json
-from pinyon._util.abort import OperationAbortedError
 from pinyon.ai.apis.openai_chunk import Chunk, chunk_from, decode_chunk, error_event_message, parse_event
 from pinyon.ai.apis.openai_compat import completions_compat
 from pinyon.ai.apis.openai_header import request_headers, require_credential
 from pinyon.ai.apis.openai_payload import EncodingMemory, Payload, build_payload
 from pinyon.ai.apis.openai_stream import AnswerReader
 from pinyon.ai.event import AssistantMessageEvent, Done
-from pinyon.ai.http_error import HttpRetry, HttpStatusError, failure_event, is_abort, open_with_retry, secrets_of
+from pinyon.ai.exchange import Exchange
+from pinyon.ai.http_error import HttpStatusError, failure_event, is_abort
 from pinyon.ai.live import LiveAnswer
 from pinyon.ai.message import Message
 from pinyon.ai.model import Model
-from pinyon.ai.option import ResponseInfo, StreamOptions
+from pinyon.ai.option import StreamOptions
 from pinyon.ai.refused_image import set_aside_images, without_refused_images
 from pinyon.ai.sse import SseDecoder, SseEvent
 from pinyon.ai.stream import AssistantMessageEventStream
 from pinyon.ai.transcript import current_tools
-from pinyon.ai.transport import DEFAULT_CONNECT_TIMEOUT_S, DEFAULT_TRANSPORT, HttpRequest, HttpResponse, TransportError
+from pinyon.ai.transport import TransportError
 from pinyon.errors import ProviderError
 
-DEFAULT_TIMEOUT_S = 600.0
 _END = b"[DONE]"
-_SNIPPET_BYTES = 300
 
 
 class OpenAICompletions:
@@ -46,54 +42,56 @@ class OpenAICompletions:
     def stream(self, model: Model, messages: Sequence[Message], options: StreamOptions) -> AssistantMessageEventStream:
         """See `WireApi.stream`."""
         require_credential(model, options)
-        exchange = _Exchange(model, messages, options, self._memory)
-        return AssistantMessageEventStream(_events(exchange))
+        run = _Run(model, messages, options, LiveAnswer(model), self._memory)
+        return AssistantMessageEventStream(_events(run, options))
 
 
 API = OpenAICompletions()
 
 
-async def _events(exchange: _Exchange) -> AsyncIterator[AssistantMessageEvent]:
-    answer, is_watched = exchange.answer, exchange.options.on_provider_stream_event is not None
+async def _events(run: _Run, options: StreamOptions) -> AsyncIterator[AssistantMessageEvent]:
+    answer, exchange = run.answer, run.exchange
     try:
-        reader = await exchange.open()
+        reader = await run.open()
         yield answer.start()
-        while not exchange.is_over:
-            for sse in await exchange.next_events():
-                chunk = await exchange.told(sse) if is_watched else exchange.chunk_in(sse)
+        while not run.is_over:
+            for sse in await run.next_events():
+                chunk = run.chunk_in(sse) if options.on_provider_stream_event is None else await run.told(sse)
                 if chunk is not None:
                     for event in reader.take(chunk):
                         yield event
         for event in reader.finish_blocks():
             yield event
-        yield exchange.finish()
+        yield run.finish()
     except Exception as error:  # noqa: BLE001 - hooks are the caller's code; whatever fails ends the stream as an event
-        signal = exchange.options.signal
-        for event in answer.end_open_blocks() if is_abort(error, signal) else ():
+        for event in answer.end_open_blocks() if is_abort(error, options.signal) else ():
             yield event
-        yield failure_event(answer, error, signal, exchange.secrets)
+        yield failure_event(answer, error, options.signal, exchange.secrets)
     finally:
         await exchange.aclose()
 
 
-class _Exchange:
-    """One request and its response."""
+class _Run:
+    """One answer: the request, a second one without refused images, and the chunks of the response."""
 
     def __init__(
-        self, model: Model, messages: Sequence[Message], options: StreamOptions, memory: EncodingMemory
+        self,
+        model: Model,
+        messages: Sequence[Message],
+        options: StreamOptions,
+        answer: LiveAnswer,
+        memory: EncodingMemory,
     ) -> None:
-        self.answer = LiveAnswer(model)
-        self.options = options
+        self.answer = answer
+        self.exchange = Exchange(model, options)
         self._model = model
         self._messages = messages
+        self._options = options
         self._memory = memory
         self._decoder = SseDecoder()
-        self._snippet = b""
+        self._has_body = False
         self._document: list[bytes] | None = None  # of a server that does not stream
         self._reader: AnswerReader | None = None
-        self._response: HttpResponse | None = None
-        self._chunks: AsyncIterator[bytes] | None = None
-        self.secrets: list[str] = [options.api_key] if options.api_key else []
         self.is_over = False
         """Whether the answer is complete or the response has ended."""
 
@@ -102,57 +100,26 @@ class _Exchange:
         self._messages = without_refused_images(self._messages, self._model)
         payload = self._payload()
         try:
-            self._response = await self._send(payload)
+            await self._send(payload)
         except HttpStatusError as error:
             if not set_aside_images(self._messages, self._model, error):
                 raise
             self._messages = without_refused_images(self._messages, self._model)
             payload = self._payload()
-            self._response = await self._send(payload)
-        self._chunks = aiter(self._response)
-        await self._tell_response(self._response)
+            await self._send(payload)
         names = [tool.name for tool in current_tools(self._messages)]
         self._reader = AnswerReader(self.answer, payload.request, names)
         return self._reader
 
     def _payload(self) -> Payload:
         compat = completions_compat(self._model)
-        return build_payload(self._model, compat, self._messages, self.options, self._memory)
+        return build_payload(self._model, compat, self._messages, self._options, self._memory)
 
-    async def _send(self, payload: Payload) -> HttpResponse:
-        options = self.options
+    async def _send(self, payload: Payload) -> None:
+        url = f"{self._model.base_url.rstrip('/')}/chat/completions"
         headers = request_headers(payload.request, self._messages)
-        self.secrets = secrets_of(headers, options.api_key)
-        request = HttpRequest(
-            method="POST",
-            url=f"{self._model.base_url.rstrip('/')}/chat/completions",
-            headers=headers,
-            body=await self._body(payload),
-            connect_timeout_s=_seconds(options.connect_timeout_ms, DEFAULT_CONNECT_TIMEOUT_S),
-            idle_timeout_s=_seconds(options.timeout_ms, DEFAULT_TIMEOUT_S),
-            signal=options.signal,
-            env=options.env,
-        )
-        retry = HttpRetry(max_retries=options.max_retries, max_delay_ms=options.max_retry_delay_ms)
-        return await open_with_retry(options.http or DEFAULT_TRANSPORT, request, retry, unwrap_error=True)
-
-    async def _body(self, payload: Payload) -> bytes:
-        body = _json.encode_clean(payload.body)
-        hook = self.options.on_payload
-        if hook is None:
-            return body
-        plain: dict[str, Any] = _json.decode(body)
-        replaced = hook(plain, self._model)
-        if inspect.isawaitable(replaced):
-            replaced = await replaced
-        return _json.encode_clean(plain if replaced is None else replaced)
-
-    async def _tell_response(self, response: HttpResponse) -> None:
-        hook = self.options.on_response
-        if hook is not None:
-            told = hook(ResponseInfo(response.status, dict(response.headers)), self._model)
-            if inspect.isawaitable(told):
-                await told
+        body = await self.exchange.edited(_json.encode_clean(payload.body))
+        await self.exchange.open(url, headers, body, unwrap_error=True)
 
     async def next_events(self) -> list[SseEvent]:
         """What arrives next; sets `is_over` once there is nothing more to read."""
@@ -164,20 +131,18 @@ class _Exchange:
         if not chunk:
             self.is_over = True
             return self._decoder.finish() if self._document is None else self._document_event()
-        if not self._snippet and chunk.lstrip().startswith(b"{"):
+        if not self._has_body and chunk.lstrip().startswith(b"{"):
             self._document = []  # whatever type the server gives its answer
-        if len(self._snippet) < _SNIPPET_BYTES:
-            self._snippet += chunk[:_SNIPPET_BYTES]
+        self._has_body = True
         if self._document is None:
             return self._decoder.feed(chunk)
         self._document.append(chunk)
         return []
 
     async def _next_chunk(self) -> bytes:
-        assert self._chunks is not None
         assert self._reader is not None
         try:
-            return await anext(self._chunks, b"")
+            return await self.exchange.read()
         except TransportError:
             if self._reader.finish_reason is None:
                 raise
@@ -199,39 +164,16 @@ class _Exchange:
 
     async def told(self, sse: SseEvent) -> Chunk | None:
         """The chunk of an event, after the caller's hook has seen the event as parsed."""
-        hook = self.options.on_provider_stream_event
-        if hook is None or not sse.data or sse.data == _END or sse.event == "error":
+        if not sse.data or sse.data == _END or sse.event == "error":
             return self.chunk_in(sse)
         value = parse_event(sse.data)
-        told = hook(value, self._model)
-        if inspect.isawaitable(told):
-            await told
+        await self.exchange.tell(value)
         return chunk_from(value)
 
     def finish(self) -> Done:
         """The final event of a complete answer. Raises `ProviderError` where it is none."""
-        if self.options.signal is not None and self.options.signal.aborted:
-            raise OperationAbortedError
-        if self._reader is None or not self._reader.saw_chunk:
-            raise ProviderError(self._no_answer())
+        self.exchange.check_answered(self._reader is not None and self._reader.saw_chunk)
+        assert self._reader is not None
         done = self._reader.done()
-        if self._response is not None:
-            self._response.release()
+        self.exchange.release()
         return done
-
-    def _no_answer(self) -> str:
-        text = "the server's response ended without an answer"
-        snippet = self._snippet[:_SNIPPET_BYTES].decode("utf-8", "replace").strip()
-        kind = self._response.headers.get("content-type", "") if self._response is not None else ""
-        return f"{text}; it sent {kind or 'no content type'} beginning with {snippet!r}" if snippet else text
-
-    async def aclose(self) -> None:
-        """Give up the response."""
-        if self._response is not None:
-            await self._response.aclose()
-
-
-def _seconds(timeout_ms: int | None, default_s: float) -> float | None:
-    if timeout_ms is None:
-        return default_s
-    return timeout_ms / 1000 if timeout_ms > 0 else None

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from pinyon.ai.apis.openai_payload import CompletionsRequest
 from pinyon.ai.copilot import copilot_headers
+from pinyon.ai.exchange import missing_key
 from pinyon.ai.identity import identity_headers, merge_headers
 from pinyon.ai.message import Message
 from pinyon.ai.model import Model
 from pinyon.ai.option import StreamOptions
-from pinyon.errors import AuthError
 
 _AUTH_HEADERS = ("authorization", "cf-aig-authorization")
 
@@ -21,7 +21,7 @@ def require_credential(model: Model, options: StreamOptions) -> None:
         return
     headers = merge_headers(model.headers or None, options.headers)
     if not any(value for name, value in headers.items() if name.lower() in _AUTH_HEADERS):
-        raise AuthError(f"no API key for provider {model.provider!r}; set its key variable, or store one in auth.json")
+        raise missing_key(model)
 
 
 def request_headers(request: CompletionsRequest, messages: Sequence[Message]) -> dict[str, str]:
