@@ -147,8 +147,8 @@ def test_context_files_stand_unchanged_in_their_order() -> None:
 
 
 def test_backslashes_of_the_working_directory_become_slashes() -> None:
-    made = build_prompt_sections(BuildSystemPromptOptions(cwd="C:\\work\\x", custom_prompt="c"))
-    assert made["cwd"] == "<cwd>\nC:/work/x\n</cwd>"
+    made = build_prompt_sections(BuildSystemPromptOptions(cwd="C:\\code\\x", custom_prompt="c"))
+    assert made["cwd"] == "<cwd>\nC:/code/x\n</cwd>"
 
 
 def test_an_extension_replaces_a_section_in_place_removes_it_or_adds_one() -> None:

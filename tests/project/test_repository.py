@@ -10,8 +10,9 @@ from pinyon.cli.flag import ENVIRONMENT
 
 ROOT = Path(__file__).resolve().parents[2]
 
+EXAMPLE_HOMES = ("user", "someuser", "u", "x")
 FORBIDDEN = re.compile(
-    r"/work/(main|shared|[.]library)|/tmp/[w]/|/[r]oot/|pypi[.]org|pythonhosted[.]org|registry[.]npmjs|deb[.]debian"
+    rf"/(?:home|Users)/(?!(?:{'|'.join(EXAMPLE_HOMES)})\b)[\w.-]+|/[r]oot/|pypi[.]org|pythonhosted[.]org|registry[.]npmjs"
 )
 FENCE = re.compile(r"(?:<!-- (?P<file>examples/\S+) -->\n)?```python\n(?P<code>.*?)```", re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)(?P<target>[^)#\s]+)")

@@ -32,29 +32,29 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a.txt", "/work/a.txt"),
-        ("./a/../b.txt", "/work/b.txt"),
+        ("a.txt", "/proj/a.txt"),
+        ("./a/../b.txt", "/proj/b.txt"),
         ("../x", "/x"),
         ("../../../x", "/x"),
         ("/etc/./hosts", "/etc/hosts"),
         ("//etc//hosts", "/etc/hosts"),
-        ("@a.txt", "/work/a.txt"),
-        ("@@a.txt", "/work/@a.txt"),
-        ("a\u00a0b.txt", "/work/a b.txt"),
-        ("a\u2009\u202f\u205f\u3000b", "/work/a    b"),
-        ("  a ", "/work/  a "),
-        ("~other/x", "/work/~other/x"),
-        ("a~", "/work/a~"),
+        ("@a.txt", "/proj/a.txt"),
+        ("@@a.txt", "/proj/@a.txt"),
+        ("a\u00a0b.txt", "/proj/a b.txt"),
+        ("a\u2009\u202f\u205f\u3000b", "/proj/a    b"),
+        ("  a ", "/proj/  a "),
+        ("~other/x", "/proj/~other/x"),
+        ("a~", "/proj/a~"),
         ("file:///tmp/a%20b.txt", "/tmp/a b.txt"),
         ("file://localhost/tmp/x?y#z", "/tmp/x"),
         ("@file:///tmp/x", "/tmp/x"),
-        ("", "/work"),
-        (".", "/work"),
-        ("back\\slash", "/work/back\\slash"),
+        ("", "/proj"),
+        (".", "/proj"),
+        ("back\\slash", "/proj/back\\slash"),
     ],
 )
 def test_posix_paths_resolve_in_the_working_directory(text: str, expected: str) -> None:
-    assert resolve_to_cwd(text, "/work", "posix") == expected
+    assert resolve_to_cwd(text, "/proj", "posix") == expected
 
 
 @pytest.mark.parametrize(
