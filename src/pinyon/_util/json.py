@@ -43,17 +43,18 @@ def encode_clean(value: object) -> bytes:
     try:
         return _encoder.encode(value)
     except (UnicodeEncodeError, OverflowError):
-        return encode(_cleaned(value))
+        return encode(cleaned(value))
 
 
-def _cleaned(value: object) -> object:
+def cleaned(value: Any) -> Any:
+    """A copy in which surrogate pairs are joined and lone surrogates are U+FFFD, also in keys; structs become dicts."""
     if isinstance(value, str):
         return clean_surrogates(value)
     if isinstance(value, list | tuple):
-        return [_cleaned(item) for item in value]
+        return [cleaned(item) for item in value]
     if isinstance(value, dict):
-        return {_cleaned(key): _cleaned(item) for key, item in value.items()}
-    return _cleaned(msgspec.to_builtins(value)) if isinstance(value, msgspec.Struct) else value
+        return {cleaned(key): cleaned(item) for key, item in value.items()}
+    return cleaned(msgspec.to_builtins(value)) if isinstance(value, msgspec.Struct) else value
 
 
 def encode_pretty(value: object) -> bytes:

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from pinyon._util import json as _json
-from pinyon._util.text import clean_surrogates
 from pinyon.errors import SessionError
 from pinyon.session.kind import ENTRY_TYPES, entry_kind
 
@@ -114,17 +113,7 @@ def encode_cleaned(value: Mapping[str, Any]) -> tuple[bytes, bool]:
     try:
         return _encode(plain), False
     except UnicodeEncodeError:
-        return _encode(_clean(plain)), True
-
-
-def _clean(value: Any) -> Any:
-    if isinstance(value, str):
-        return clean_surrogates(value)
-    if isinstance(value, list | tuple):
-        return [_clean(item) for item in value]
-    if isinstance(value, dict):
-        return {clean_surrogates(key): _clean(item) for key, item in value.items()}
-    return value
+        return _encode(_json.cleaned(plain)), True
 
 
 def reencode_line(value: Mapping[str, Any]) -> bytes:
