@@ -139,6 +139,7 @@ def test_json_mode_prints_nothing_but_events_whatever_they_hold(home: Home, serv
     lines = output.removesuffix("\n").split("\n")
     assert [json.loads(lines[at])["type"] for at in (0, -1)] == ["session", "agent_settled"]
     assert last_answer(lines)["content"][-1]["text"] == "a\u2028b\u2029c\x85d"
+    assert not any("\x80" <= char <= "\x9f" or char < " " for line in lines for char in line)
     ((_, result),) = [sent for sent in conversation(server.requests[-1]) if sent[0] == "tool"]
     assert all(text in result for text in ("out\n", "err\n", "\ufffd"))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import select
 import stat
 import sys
@@ -18,7 +19,12 @@ HIGH_WATER_BYTES = 1 << 20
 """Waiting output above which `OutputWriter.drain` holds its caller back."""
 
 _RETRY_DELAY_S = 0.01
+_C1 = re.compile(rb"\xc2[\x80-\x9f]")
 _ATOMIC_BYTES = getattr(select, "PIPE_BUF", 512)
+
+
+def _escaped(match: re.Match[bytes]) -> bytes:
+    return b"\\u%04x" % ord(match[0].decode())
 
 
 class OutputGuard:
@@ -70,6 +76,10 @@ class OutputWriter:
         self._room.set()
         self.closed = asyncio.Event()
         self.fault: str | None = None
+
+    def write_json(self, line: bytes) -> None:
+        """Append a line of JSON; C1 characters in its strings, which terminals obey, are written as escapes."""
+        self.write((_C1.sub(_escaped, line) if b"\xc2" in line else line) + b"\n")
 
     def write(self, data: bytes) -> None:
         """Append `data` to what will be written."""

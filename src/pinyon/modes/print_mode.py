@@ -55,10 +55,10 @@ async def run_print_mode(
 
 
 def _start_json(session: AgentSession, out: OutputWriter) -> None:
-    out.write(session.session.get_header().line + b"\n")
+    out.write_json(session.session.get_header().line)
 
     def print_event(event: SessionEvent) -> None:
-        out.write(_json.encode(event) + b"\n")
+        out.write_json(_json.encode(event))
 
     session.subscribe(print_event)
     session.add_gate(out.drain)

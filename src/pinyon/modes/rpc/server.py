@@ -59,7 +59,7 @@ class _Server:
 
     def _forward(self, event: SessionEvent) -> None:
         if not self.is_closing:
-            self._out.write(_json.encode(event) + b"\n")
+            self._out.write_json(_json.encode(event))
 
     async def serve(self, lines: AsyncIterator[bytes]) -> int:
         """Answer lines until there are no more or the reader of the answers is gone."""
@@ -139,4 +139,4 @@ class _Server:
 
     def _respond(self, fields: Mapping[str, Any]) -> None:
         ordered = {"id": fields["id"]} if "id" in fields else {}
-        self._out.write(_json.encode({**ordered, "type": "response", **fields}) + b"\n")
+        self._out.write_json(_json.encode({**ordered, "type": "response", **fields}))
