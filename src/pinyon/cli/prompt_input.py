@@ -10,6 +10,7 @@ import msgspec
 
 from pinyon.ai.content import ImageContent
 from pinyon.errors import ConfigError
+from pinyon.resources.text_file import decode_text
 
 MAX_ATTACHED_BYTES = 64 * 1024 * 1024
 """More than any model takes; a device that never ends stops here."""
@@ -52,14 +53,13 @@ def read_files(files: Sequence[str], cwd: Path) -> FileText:
 
 
 def _attach(name: str, cwd: Path, attached: FileText) -> None:
-    from pinyon.tools.image_type import detect_supported_image_mime_type_from_file
+    from pinyon.tools.image_type import SNIFF_BYTES, detect_image_mime_type
     from pinyon.tools.path import resolve_read_path
 
     path = Path(resolve_read_path(name, str(cwd)))
     try:
         if path.is_dir():
             raise ConfigError(f"@{name}: {str(path)!r} is a folder; name a file in it")
-        mime_type = detect_supported_image_mime_type_from_file(path)
         with path.open("rb") as file:
             data = file.read(MAX_ATTACHED_BYTES + 1)
     except FileNotFoundError:
@@ -71,6 +71,7 @@ def _attach(name: str, cwd: Path, attached: FileText) -> None:
             f"@{name}: {str(path)!r} is larger than {MAX_ATTACHED_BYTES // 1024**2} MiB; name it in the prompt "
             "instead, the model reads parts of it"
         )
+    mime_type = detect_image_mime_type(data[:SNIFF_BYTES])
     if mime_type is not None:
         attached.images.append(ImageContent(data=base64.b64encode(data).decode("ascii"), mime_type=mime_type))
         attached.text += f'<file name="{path}"></file>\n'
@@ -81,5 +82,4 @@ def _attach(name: str, cwd: Path, attached: FileText) -> None:
 def _text(name: str, data: bytes) -> str:
     if b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ConfigError(f"@{name}: the file is binary ({len(data)} bytes); attach text or a supported image")
-    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
-    return data.decode(encoding, "replace")
+    return decode_text(data)
