@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pinyon._util.fuzzy import fuzzy_score
 from pinyon._util.terminal import strip_terminal_control
 from pinyon.ai.model import Model, supported_levels
 from pinyon.ai.model_registry import ModelRegistry
@@ -30,7 +31,7 @@ def models_table(models: Iterable[Model], search: str | None = None) -> str:
     listed = sorted(models, key=lambda model: (model.provider, model.id))
     if not listed:
         return NOTHING_USABLE
-    found = [model for model in listed if not search or fuzzy_match(search, f"{model.provider} {model.id}")]
+    found = [model for model in listed if not search or fuzzy_score(search, f"{model.provider} {model.id}") is not None]
     if not found:
         return f"No model matches {search!r}.\n"
     rows = [HEADINGS, *(_row(model) for model in found)]
@@ -59,17 +60,3 @@ def tokens_text(count: int) -> str:
         if count >= size:
             return f"{count // size}{unit}" if count % size == 0 else f"{count / size:.1f}{unit}"
     return str(count)
-
-
-def fuzzy_match(query: str, text: str) -> bool:
-    """Whether the characters of every word of `query` stand in `text` in order; case does not matter."""
-    return all(_in_order(word, text.casefold()) for word in query.casefold().split())
-
-
-def _in_order(word: str, text: str) -> bool:
-    position = -1
-    for char in word:
-        position = text.find(char, position + 1)
-        if position < 0:
-            return False
-    return True
