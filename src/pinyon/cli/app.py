@@ -123,45 +123,36 @@ async def _print(args: CliArgs, cwd: Path, mode: str, fd: int) -> int:
     from pinyon.modes.output import OutputWriter
     from pinyon.modes.print_mode import run_print_mode
 
-    try:
-        pi = await start(args, cwd)
-        # Pipes may stay silent; in the loop's own thread they would keep signals from being heard.
-        prompts = await in_daemon_thread(
-            lambda: start_prompts(
-                args.messages,
-                args.files,
-                cwd,
-                piped=lambda has_prompt: read_piped_text(has_prompt=has_prompt, warn=warn),
-            ),
-            "prompt-input",
-        )
-        if pi.session.model is None:
-            return fail(pi.model_fallback_message or NO_MODEL)
-        if pi.model_fallback_message:
-            warn(pi.model_fallback_message)
-        return await run_print_mode(
-            pi,
-            "json" if mode == "json" else "text",
-            prompts.first,
-            prompts.images,
-            prompts.others,
-            writer=OutputWriter(fd),
-        )
-    except PinyonError as error:
-        return fail(str(error))
+    pi = await start(args, cwd)
+    # Pipes may stay silent; in the loop's own thread they would keep signals from being heard.
+    prompts = await in_daemon_thread(
+        lambda: start_prompts(
+            args.messages,
+            args.files,
+            cwd,
+            piped=lambda has_prompt: read_piped_text(has_prompt=has_prompt, warn=warn),
+        ),
+        "prompt-input",
+    )
+    if pi.session.model is None:
+        return fail(pi.model_fallback_message or NO_MODEL)
+    if pi.model_fallback_message:
+        warn(pi.model_fallback_message)
+    return await run_print_mode(
+        pi,
+        "json" if mode == "json" else "text",
+        prompts.first,
+        prompts.images,
+        prompts.others,
+        writer=OutputWriter(fd),
+    )
 
 
 async def _serve_rpc(args: CliArgs, cwd: Path, fd: int) -> int:
     from pinyon.modes.output import OutputWriter
     from pinyon.modes.rpc.server import run_rpc_mode
 
-    if args.files:
-        return fail(f"@{args.files[0]}: files cannot be attached in RPC mode; send them with the prompt command")
-    try:
-        pi = await start(args, cwd)
-    except PinyonError as error:
-        return fail(str(error))
-    return await run_rpc_mode(pi, writer=OutputWriter(fd))
+    return await run_rpc_mode(await start(args, cwd), writer=OutputWriter(fd))
 
 
 async def start(args: CliArgs, cwd: Path) -> PiAgent:

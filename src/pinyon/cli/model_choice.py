@@ -11,7 +11,6 @@ from pinyon.ai.stream import StreamFn
 from pinyon.cli.args import CliArgs
 from pinyon.cli.demo import MODEL_ID, PROVIDER, demo_model
 from pinyon.coding.services import Services
-from pinyon.errors import ConfigError
 from pinyon.session.session import Session
 
 
@@ -24,15 +23,11 @@ class ModelChoice(msgspec.Struct, kw_only=True):
 
 
 async def choose_model(args: CliArgs, services: Services, tree: Session, *, warn: Callable[[str], None]) -> ModelChoice:
-    """Resolve `--model`, `--provider`, `--thinking` and `--api-key`. Raises `ModelError` or `ConfigError`.
+    """Resolve `--model`, `--provider`, `--thinking` and `--api-key`. Raises `ModelError`.
 
     A session of the demo goes on with its scripted model unless another one is asked for.
     """
     if args.model is None:
-        if args.provider is not None:
-            raise ConfigError(f"--provider {args.provider} needs --model; `pinyon --list-models` shows its models")
-        if args.api_key is not None:
-            raise ConfigError("--api-key needs --model, so that it is clear whose key it is")
         return _demo_choice() if _is_demo(tree) else ModelChoice(thinking_level=args.thinking)
     if args.model == f"{PROVIDER}/{MODEL_ID}":
         return _demo_choice()

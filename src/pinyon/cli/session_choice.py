@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pinyon._util.config import expand_home
 from pinyon.cli.args import CliArgs
-from pinyon.errors import ConfigError, SessionError
+from pinyon.errors import SessionError
 from pinyon.resources.settings import SettingsManager
 from pinyon.session.local import LocalSessionManager
 from pinyon.session.manager import SessionManager, require_session_cwd
@@ -33,10 +33,7 @@ async def choose_session(
         tree = await _stored_session(args, manager, warn)
     require_session_cwd(tree, cwd)
     if args.name is not None:
-        name = args.name.strip()
-        if not name:
-            raise ConfigError("--name needs a text that is not blank")
-        tree.append_session_info(name)
+        tree.append_session_info(args.name.strip())
     return manager, tree
 
 

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from pinyon.agent.queue import QueueMode
 from pinyon.ai.message import UserMessage
-from pinyon.ai.model import supported_levels
+from pinyon.ai.model import parse_level, supported_levels
 from pinyon.coding.message_queue import text_of
 from pinyon.errors import ConfigError, SessionError
 
@@ -263,8 +263,6 @@ async def get_available_models(pi: PiAgent, fields: Fields) -> Answer:
 
 async def set_thinking_level(pi: PiAgent, fields: Fields) -> Answer:
     """Change the thinking level; what is no level counts as `off`."""
-    from pinyon.ai.model import parse_level
-
     pi.session.set_thinking_level(parse_level(text_field(fields, "level")) or "off")
 
 
