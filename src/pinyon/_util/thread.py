@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
@@ -19,22 +20,24 @@ async def in_daemon_thread(function: Callable[[], Result], name: str) -> Result:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Result] = loop.create_future()
 
-    def settle(result: Result | None, error: BaseException | None) -> None:
-        if future.done():
-            return
-        if error is None:
-            future.set_result(result)  # type: ignore[arg-type] # without an error there is a result
-        else:
-            future.set_exception(error)
-
     def work() -> None:
         try:
-            outcome: tuple[Result | None, BaseException | None] = (function(), None)
+            settle = partial(_succeed, future, function())
         except BaseException as error:  # noqa: BLE001 - handed to the waiting task, whatever it is
-            outcome = (None, error)
+            settle = partial(_fail, future, error)
         # A closed loop means that nobody waits any more.
         with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(settle, *outcome)
+            loop.call_soon_threadsafe(settle)
 
     threading.Thread(target=work, name=name, daemon=True).start()
     return await future
+
+
+def _succeed(future: asyncio.Future[Result], result: Result) -> None:
+    if not future.done():
+        future.set_result(result)
+
+
+def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
+    if not future.done():
+        future.set_exception(error)

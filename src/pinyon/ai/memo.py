@@ -56,15 +56,14 @@ def _leaves(message: Message) -> tuple[Any, ...]:
         return (content,)
     leaves: list[Any] = []
     for block in content:
-        kind = type(block)
-        if kind is TextContent:
-            leaves += (block.text, block.text_signature)  # type: ignore[union-attr]
-        elif kind is ToolCall:
-            leaves += (block.id, block.name, block.arguments, block.thought_signature)  # type: ignore[union-attr]
-        elif kind is ThinkingContent:
-            leaves += (block.thinking, block.thinking_signature)  # type: ignore[union-attr]
-        elif kind is ImageContent:
-            leaves.append(block.data)  # type: ignore[union-attr]
+        if type(block) is TextContent:
+            leaves += (block.text, block.text_signature)
+        elif type(block) is ToolCall:
+            leaves += (block.id, block.name, block.arguments, block.thought_signature)
+        elif type(block) is ThinkingContent:
+            leaves += (block.thinking, block.thinking_signature)
+        elif type(block) is ImageContent:
+            leaves.append(block.data)
         else:
             leaves.append(block)
     if type(message) is AssistantMessage:
