@@ -12,7 +12,7 @@ from pinyon.ai.message import BashExecutionMessage
 from pinyon.coding.compaction.cut import CompactionPreparation, prepare_compaction
 from pinyon.coding.compaction.estimate import estimate_context_tokens, estimate_messages_tokens
 from pinyon.coding.compaction.serialize import serialize_conversation
-from pinyon.coding.compaction.settings import CompactionSettings
+from pinyon.resources.settings import CompactionSettings
 from pinyon.session.llm_message import convert_to_llm
 from pinyon.session.session import Session
 

@@ -10,9 +10,9 @@ from pinyon.ai.message import AssistantMessage, UserMessage
 from pinyon.ai.retry import RetryCallbacks, RetryPolicy
 from pinyon.ai.usage import Usage
 from pinyon.coding.compaction.compactor import Compactor, NothingToCompactError
-from pinyon.coding.compaction.settings import CompactionSettings
 from pinyon.coding.compaction.summary import SummaryError, SummaryWriter
 from pinyon.coding.event import CompactionEnd, CompactionStart, SessionEvent
+from pinyon.resources.settings import CompactionSettings
 from pinyon.session.session import Session
 
 SMALL = CompactionSettings(reserve_tokens=100, keep_recent_tokens=1)

@@ -64,12 +64,16 @@ class ProviderRetrySettings(msgspec.Struct, frozen=True):
     max_retry_delay_ms: int
 
 
-class CompactionSettings(msgspec.Struct, frozen=True):
-    """When and how far history is summarised, in tokens."""
+class CompactionSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """When and how far history is summarised, in tokens.
 
-    enabled: bool
-    reserve_tokens: int
-    keep_recent_tokens: int
+    A context is compacted when it leaves less than `reserve_tokens` of the window, down to about `keep_recent_tokens`
+    of recent messages. `enabled` gates automatic compaction only.
+    """
+
+    enabled: bool = _setting.COMPACTION_ENABLED.default
+    reserve_tokens: int = _setting.COMPACTION_RESERVE_TOKENS.default
+    keep_recent_tokens: int = _setting.COMPACTION_KEEP_RECENT_TOKENS.default
 
 
 class SettingsManager:

@@ -20,7 +20,7 @@ from pinyon.coding.compaction.estimate import (
     estimate_projected_context_tokens,
     has_valid_usage,
 )
-from pinyon.coding.compaction.settings import CompactionSettings, should_compact
+from pinyon.coding.compaction.settings import should_compact
 from pinyon.coding.compaction.summary import WriterSource
 from pinyon.coding.event import (
     CompactionEnd,
@@ -33,6 +33,7 @@ from pinyon.coding.event import (
     SummarizationRetryScheduled,
 )
 from pinyon.errors import ModelError, PinyonError, SessionError
+from pinyon.resources.settings import CompactionSettings
 from pinyon.session.session import Session
 
 ABORTED = "Compaction cancelled"

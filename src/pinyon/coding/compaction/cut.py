@@ -9,7 +9,7 @@ import msgspec
 from pinyon.ai.message import AgentMessage, AssistantMessage, SystemMessage, message_role
 from pinyon.coding.compaction.estimate import estimate_messages_tokens, estimate_projected_context_tokens
 from pinyon.coding.compaction.file_ops import FileOps
-from pinyon.coding.compaction.settings import CompactionSettings
+from pinyon.resources.settings import CompactionSettings
 from pinyon.session.context import ProjectedEntry, SessionProjection, build_session_projection
 from pinyon.session.entry import SessionEntry
 
