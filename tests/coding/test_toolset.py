@@ -4,8 +4,9 @@ from typing import Any
 import pytest
 
 from pinyon.agent.tool import AgentTool, AgentToolResult, FixedToolContext, ToolDefinition
-from pinyon.coding.toolset import DEFAULT_TOOL_NAMES, ToolChoice, Toolset
+from pinyon.coding.toolset import ToolChoice, Toolset
 from pinyon.errors import ConfigError
+from pinyon.resources.settings import DEFAULT_TOOL_NAMES
 
 BUILTIN = ("read", "bash", "edit", "write", "grep")
 

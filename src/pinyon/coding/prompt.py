@@ -16,6 +16,7 @@ from pinyon._util import config as _config
 from pinyon._util.text import clean_surrogates
 from pinyon.errors import ConfigError
 from pinyon.resources.context_file import ContextFile
+from pinyon.resources.settings import DEFAULT_TOOL_NAMES
 from pinyon.resources.skill import Skill, format_skills_for_prompt
 
 _SECTION_NAME = re.compile(r"[a-z][a-z0-9_-]*")
@@ -51,7 +52,7 @@ class BuildSystemPromptOptions(msgspec.Struct, kw_only=True):
     cwd: str
     custom_prompt: str | None = None
     force_system_prompt: str | None = None
-    selected_tools: Sequence[str] = ("read", "bash", "edit", "write")
+    selected_tools: Sequence[str] = DEFAULT_TOOL_NAMES
     hidden_tools: Sequence[str] = ()
     tool_snippets: Mapping[str, str] = {}
     tool_guidelines: Mapping[str, Sequence[str]] = {}

@@ -12,12 +12,10 @@ from typing import Literal
 
 from pinyon.agent.tool import AgentTool, ToolContext, ToolDefinition
 from pinyon.errors import ConfigError
+from pinyon.resources.settings import DEFAULT_TOOL_NAMES
+from pinyon.resources.settings_merge import edit_tool_names
 
 NoTools = Literal["all", "builtin"]
-
-DEFAULT_TOOL_NAMES = ("read", "bash", "edit", "write")
-"""Built-in tools that are active without further settings."""
-
 
 MakeTool = Callable[[str], ToolDefinition]
 """Makes the tool of a name."""
@@ -54,13 +52,10 @@ class ToolChoice:
         if self._allowed is not None:
             return [name for name in builtin if self.permits(name)]
         wanted = [] if self._no_tools else list(self._defaults)
-        for edit in self._edits:
-            name = edit[1:]
-            if edit[0] == "-":
-                wanted = [other for other in wanted if other != name]
-            elif name not in wanted:
-                wanted.append(name)
-        return [name for name in wanted if name in set(builtin) and self.permits(name)]
+        if self._edits:
+            wanted = edit_tool_names(wanted, self._edits)
+        known = set(builtin)
+        return [name for name in wanted if name in known and self.permits(name)]
 
     def permits(self, name: str) -> bool:
         """Whether a tool of this name may be active at all."""
@@ -109,7 +104,7 @@ class Toolset:
         """Add tools of a program or an extension; those that start active are activated at once."""
         for definition in definitions:
             name = definition.name
-            self._makers[name] = lambda _, made=definition: made  # type: ignore[misc]
+            self._makers[name] = _giving(definition)
             self._definitions[name] = definition
             self._bound.pop(name, None)
             if name not in self._active and self._starts_active(name):
@@ -181,3 +176,7 @@ class Toolset:
 
     def _changed(self) -> None:
         self._on_change([self._runnable(name) for name in self._active])
+
+
+def _giving(definition: ToolDefinition) -> MakeTool:
+    return lambda _: definition

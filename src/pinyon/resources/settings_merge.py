@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 Settings = dict[str, Any]
@@ -38,7 +38,7 @@ def is_edit_list(entries: list[Any]) -> bool:
     return bool(entries) and all(isinstance(entry, str) and entry.startswith(("+", "-")) for entry in entries)
 
 
-def edit_tool_names(defaults: list[str], entries: list[str]) -> list[str]:
+def edit_tool_names(defaults: Sequence[str], entries: Sequence[str]) -> list[str]:
     """Tool names that a list asks for: plain entries replace `defaults`, then `+x` adds and `-x` removes, in order."""
     plain = [entry for entry in entries if not entry.startswith(("+", "-"))]
     names = list(dict.fromkeys(plain if plain or not entries else defaults))
