@@ -42,6 +42,13 @@ class UserMessage(MessageBase, tag="user"):
     content: str | list[UserBlock]
     timestamp: int | float
 
+    @property
+    def text(self) -> str:
+        """The text, or all text blocks joined."""
+        if isinstance(self.content, str):
+            return self.content
+        return "".join(block.text for block in self.content if isinstance(block, TextContent))
+
 
 class DiagnosticError(msgspec.Struct, omit_defaults=True):
     """The error of a diagnostic."""

@@ -67,15 +67,9 @@ def _answer(model: Model, messages: list[Message]) -> AssistantMessage:
 
 def _steps_done(messages: list[Message]) -> int | None:
     """How many steps of the script have results; None when the user asked something else."""
-    last_user = max((i for i, message in enumerate(messages) if isinstance(message, UserMessage)), default=-1)
-    if last_user < 0 or PROMPT not in _user_text(messages[last_user]):
-        return None
-    return sum(1 for message in messages[last_user:] if isinstance(message, ToolResultMessage))
-
-
-def _user_text(message: Message) -> str:
-    if not isinstance(message, UserMessage):
-        return ""
-    if isinstance(message.content, str):
-        return message.content
-    return "".join(block.text for block in message.content if isinstance(block, TextContent))
+    done = 0
+    for message in reversed(messages):
+        if isinstance(message, UserMessage):
+            return done if PROMPT in message.text else None
+        done += isinstance(message, ToolResultMessage)
+    return None

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Literal
 
 from pinyon.agent.agent import Agent
-from pinyon.ai.content import TextContent
 from pinyon.ai.message import AgentMessage, UserMessage
 from pinyon.coding.event import QueueUpdate, SessionEvent
 
@@ -29,7 +28,7 @@ class MessageQueue:
         """Queue a message behind those that wait already."""
         if isinstance(message, UserMessage):
             texts = self.steering if queue == "steer" else self.follow_up
-            texts.append(text_of(message))
+            texts.append(message.text)
             self._announce()
         if queue == "steer":
             self._agent.steer(message)
@@ -38,10 +37,9 @@ class MessageQueue:
 
     def delivered(self, message: UserMessage) -> None:
         """Take a message off the display when the run takes it up; the first match wins, steering first."""
-        text = text_of(message)
         for texts in (self.steering, self.follow_up):
-            if text in texts:
-                texts.remove(text)
+            if message.text in texts:
+                texts.remove(message.text)
                 self._announce()
                 return
 
@@ -55,10 +53,3 @@ class MessageQueue:
 
     def _announce(self) -> None:
         self._emit(QueueUpdate(steering=list(self.steering), follow_up=list(self.follow_up)))
-
-
-def text_of(message: UserMessage) -> str:
-    """The text of a user message; text blocks joined without a separator."""
-    if isinstance(message.content, str):
-        return message.content
-    return "".join(block.text for block in message.content if isinstance(block, TextContent))

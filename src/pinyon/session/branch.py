@@ -8,7 +8,6 @@ from typing import Literal
 import msgspec
 
 from pinyon._util.ids import entry_id
-from pinyon.ai.content import TextContent
 from pinyon.ai.message import UserMessage
 from pinyon.session import kind
 from pinyon.session.entry import SessionEntry
@@ -41,13 +40,7 @@ def fork_point(session: TreeReader, entry_id: str, position: ForkPosition = "bef
     if not isinstance(message, UserMessage):
         raise SessionError(f"Cannot fork before entry {entry_id!r}: it is no user message; fork at it instead.")
     above = session.get_branch(entry.id)[:-1]
-    return ForkPoint(above[-1].id if above else None, _text(message))
-
-
-def _text(message: UserMessage) -> str:
-    if isinstance(message.content, str):
-        return message.content
-    return "".join(block.text for block in message.content if isinstance(block, TextContent))
+    return ForkPoint(above[-1].id if above else None, message.text)
 
 
 def linear_lines(table: EntryTable, leaf: int) -> list[bytes]:

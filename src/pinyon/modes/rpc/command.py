@@ -11,7 +11,6 @@ from msgspec import UNSET
 from pinyon.agent.queue import QueueMode
 from pinyon.ai.message import UserMessage
 from pinyon.ai.model import parse_level, supported_levels
-from pinyon.coding.message_queue import text_of
 from pinyon.errors import ConfigError, SessionError
 
 if TYPE_CHECKING:
@@ -210,8 +209,8 @@ def _node(node: Any) -> dict[str, Any]:
 async def get_fork_messages(pi: PiAgent, fields: Fields) -> Answer:
     """The user messages that the session could be forked at."""
     del fields
-    users = ((entry.id, entry.message) for entry in pi.session.session.get_entries())
-    texts = ((entry_id, text_of(message)) for entry_id, message in users if isinstance(message, UserMessage))
+    messages = ((entry.id, entry.message) for entry in pi.session.session.get_entries())
+    texts = ((entry_id, message.text) for entry_id, message in messages if isinstance(message, UserMessage))
     return {"messages": [{"entryId": entry_id, "text": text} for entry_id, text in texts if text]}
 
 
