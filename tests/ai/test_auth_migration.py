@@ -69,6 +69,14 @@ def test_without_old_credentials_nothing_is_created(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["settings.json"]
 
 
+def test_malformed_settings_are_left_to_whoever_uses_them_while_nothing_is_moved(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text('{"apiKeys": {"groq": "' + CANARY)
+    result = migrate_credentials(tmp_path)
+    assert (result.providers, result.problems) == ([], [])
+    write(tmp_path / "settings.json", {"apiKeys": {"groq": CANARY}})
+    assert migrate_credentials(tmp_path).providers == ["groq"]
+
+
 def test_a_malformed_old_file_is_reported_and_kept_while_the_other_is_moved(old: Path) -> None:
     (old / "settings.json").write_text('{"apiKeys": {"groq": "' + CANARY)
     result = migrate_credentials(old)

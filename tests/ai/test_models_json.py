@@ -53,6 +53,27 @@ def test_a_full_entry_is_read() -> None:
     assert config.overrides == {"m": {"name": "M", "cost": {"input": 1}}}
 
 
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [("modelz", "models"), ("model", "models"), ("baseURL", "baseUrl"), ("base_url", "baseUrl"), ("header", "headers")],
+)
+def test_a_key_that_is_nearly_a_known_one_is_told_and_nothing_else_suffers(key: str, meant: str) -> None:
+    (message,) = messages_of({"mine": {"apiKey": CANARY, key: CANARY}})
+    assert f"providers.mine.{key} " in message
+    assert repr(meant) in message
+    assert CANARY not in message
+    assert list(parse({"mine": {"apiKey": CANARY, key: CANARY}}).providers) == ["mine"]
+
+
+def test_a_misspelt_beginning_of_the_file_is_told() -> None:
+    messages = [problem.message for problem in parse_models_text('{"provider": {}}').problems]
+    assert "provider is no known key; 'providers' may be meant" in messages[0]
+
+
+def test_a_key_that_stands_beside_the_known_one_is_nobodys_business() -> None:
+    assert messages_of({"mine": {"baseUrl": "http://h", "baseURL": "http://h", "note": "x", "future": [1]}}) == []
+
+
 def test_a_missing_file_says_nothing(tmp_path: Path) -> None:
     file = load_models_file(tmp_path / "models.json")
     assert (file.providers, file.problems) == ({}, [])

@@ -32,9 +32,13 @@ def migrate_credentials(agent_dir: Path) -> AuthMigration:
     if auth_path.exists():
         return result
     sign_ins = _read_object(agent_dir / "oauth.json", result)
-    keys = _read_object(agent_dir / "settings.json", result).get("apiKeys")
+    settings = AuthMigration()
+    keys = _read_object(agent_dir / "settings.json", settings).get("apiKeys")
     entries = _entries(sign_ins, keys if isinstance(keys, dict) else {})
-    if not entries or not _store(auth_path, entries, result):
+    if not entries:
+        return result  # that settings cannot be read is told by whoever uses them; their keys are moved once they can
+    result.problems += settings.problems
+    if not _store(auth_path, entries, result):
         return result
     result.providers = list(entries)
     if sign_ins:

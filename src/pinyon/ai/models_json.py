@@ -7,7 +7,7 @@ reported with file, line, column and dotted path.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from pinyon.ai.models_schema import Fault
 
 _MEANINGFUL = ("baseUrl", "headers", "compat", "modelOverrides", "models", "apiKey", "oauth", "authHeader")
+
+_NEARLY_THE_SAME = 0.8
+"""Similarity from which on an unknown key is taken for a slip, as `difflib` measures it."""
 
 
 class ModelsProblem(msgspec.Struct, frozen=True):
@@ -99,6 +102,7 @@ class _Reader:
         if not isinstance(value, dict):
             self._complain((), "must be an object with the key 'providers'", "none of the file is used")
             return ModelsFile(problems=self._problems)
+        self._near_misses((), value, ("providers",), "")
         entries = value.get("providers")
         if not isinstance(entries, dict):
             self._complain(("providers",), "must be an object of providers", "none of the file is used")
@@ -108,7 +112,10 @@ class _Reader:
         return ModelsFile(providers=providers, problems=self._problems)
 
     def _provider(self, provider_id: str, entry: Any) -> ProviderConfig | None:
+        from pinyon.ai.models_schema import PROVIDER_FIELDS
+
         path = ("providers", provider_id)
+        self._near_misses(path, entry, PROVIDER_FIELDS, provider_id)
         faults = list(_provider_faults(provider_id, entry))
         if faults:
             outcome = f"the entry of provider {provider_id!r} is ignored"
@@ -149,6 +156,18 @@ class _Reader:
         for below, reason in found:
             self._complain((*path, *below), reason, f"this {kind} is ignored", provider_id)
         return not found
+
+    def _near_misses(self, path: Sequence[PathStep], entry: Any, known: Collection[str], provider_id: str) -> None:
+        """Tell of keys that are nearly known ones; others may be those of another program or version."""
+        if not isinstance(entry, dict):
+            return
+        missing = {name.casefold(): name for name in known if name not in entry}
+        for key in [key for key in entry if key not in known]:
+            from difflib import get_close_matches
+
+            for match in get_close_matches(key.casefold(), missing, 1, _NEARLY_THE_SAME):
+                reason = f"is no known key; {missing[match]!r} may be meant"
+                self._complain((*path, key), reason, "it is ignored", provider_id)
 
     def _complain(self, path: Sequence[PathStep], reason: str, outcome: str, provider_id: str = "") -> None:
         dotted = ".".join(str(step) for step in path)
