@@ -23,7 +23,8 @@ _SECTION_NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 _IDENTITY = (
     "You are a coding assistant working inside Pinyon, an agent for the terminal and for scripts. "
-    "You help the user by looking at files, running commands, and writing and changing code with your tools."
+    "You help the user with the tools that are declared to you, such as for looking at files, running commands, and "
+    "writing and changing code."
 )
 
 _SHELLS = ("bash", "powershell")
