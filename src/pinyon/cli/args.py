@@ -289,7 +289,8 @@ def planned_problems(args: CliArgs) -> Iterator[ArgumentProblem]:
     """The errors of flags that this version of Pinyon does not carry out yet."""
     for flag in dict.fromkeys(FLAGS.values()):
         if flag.planned and getattr(args, flag.attribute) not in (None, False, []):
-            yield ArgumentProblem("error", f"{flag.names[0]} is not available in this version of Pinyon")
+            instead = f"; {flag.instead}" if flag.instead else ""
+            yield ArgumentProblem("error", f"{flag.names[0]} is not available in this version of Pinyon{instead}")
 
 
 def unknown_flag_problems(args: CliArgs, registered: Collection[str] = ()) -> Iterator[ArgumentProblem]:

@@ -15,7 +15,7 @@ class Flag:
 
     `value` is what help shows for the value, `choices` what it may be. With `needs_value` a missing value or, for
     `choice` and `word`, one that starts with a dash is refused at once. `planned` marks what this version cannot do
-    yet: it is parsed and then refused, never passed over in silence.
+    yet: it is parsed and then refused, never passed over in silence; `instead` says what does nearly the same.
     """
 
     __slots__ = (
@@ -24,6 +24,7 @@ class Flag:
         "constant",
         "group",
         "help",
+        "instead",
         "kind",
         "names",
         "needs_value",
@@ -43,6 +44,7 @@ class Flag:
         constant: bool = True,
         needs_value: bool = False,
         planned: bool = False,
+        instead: str = "",
     ) -> None:
         self.names = names.split()
         self.kind = kind
@@ -53,6 +55,7 @@ class Flag:
         self.constant = constant
         self.needs_value = needs_value
         self.planned = planned
+        self.instead = instead
 
 
 class Command:
@@ -89,7 +92,14 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
         Flag(
             "--list-models", "search", "list the models that can be used, those that match if given", value="[search]"
         ),
-        Flag("--models", "list", "models to cycle through, comma-separated", value="patterns", planned=True),
+        Flag(
+            "--models",
+            "list",
+            "models to cycle through, comma-separated",
+            value="patterns",
+            planned=True,
+            instead="--model chooses one",
+        ),
     ),
     "Session": (
         Flag("--continue -c", "switch", "go on with the newest session of this folder", attribute="continue_session"),
@@ -98,8 +108,21 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
         Flag("--session-dir", "text", "folder in which sessions are stored and looked up", value="folder"),
         Flag("--no-session", "switch", "keep the conversation in memory only"),
         Flag("--name -n", "text", "name of the session", value="text", needs_value=True),
-        Flag("--resume -r", "switch", "choose a session from a list", planned=True),
-        Flag("--fork", "text", "copy a session into a new one and go on there", value="path|id", planned=True),
+        Flag(
+            "--resume -r",
+            "switch",
+            "choose a session from a list",
+            planned=True,
+            instead="--continue goes on with the newest session of this folder, --session with one given by path or id",
+        ),
+        Flag(
+            "--fork",
+            "text",
+            "copy a session into a new one and go on there",
+            value="path|id",
+            planned=True,
+            instead="--session goes on in a session itself, and a copy of its file is a session too",
+        ),
         Flag("--export", "text", "write a session as HTML; the output file may follow", value="file", planned=True),
     ),
     "Tools": (
