@@ -186,6 +186,21 @@ def test_a_provider_without_a_model_starts_no_other_one(home: Home, server: Fake
     assert "--provider needs --model" in errors
 
 
+@pytest.mark.parametrize("arguments", [("--tools", "read,nope"), ("--tools", "+nope"), ("--exclude-tools", "nope")])
+def test_tool_names_that_no_tool_has_are_told_with_those_that_there_are(home: Home, arguments: tuple[str, ...]) -> None:
+    code, output, errors = home.run(*arguments, "-p", "hi")
+    assert (code, output) == (0, "fine\n")
+    assert [line.startswith("Warning: ") and "'nope'" in line and " grep" in line for line in errors.splitlines()] == [
+        True
+    ]
+
+
+def test_settings_that_are_no_json_are_told_once(home: Home) -> None:
+    (home.agent_dir / "settings.json").write_text('{"apiKeys": ', encoding="utf-8")
+    code, output, errors = home.run("-p", "hi")
+    assert (code, output, errors.count("settings.json")) == (0, "fine\n", 1)
+
+
 def test_a_name_is_cleaned_of_line_ends_and_control_bytes(home: Home) -> None:
     assert home.run("--name", "a/b\n\x1b\x07c", "-p", "hi")[0] == 0
     (session,) = home.session_files()

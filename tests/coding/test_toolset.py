@@ -118,3 +118,24 @@ def test_a_choice_says_what_starts_active(choice: ToolChoice, names: Sequence[st
 def test_names_and_edits_cannot_be_mixed() -> None:
     with pytest.raises(ConfigError, match="mix"):
         ToolChoice(tools=["read", "+grep"])
+
+
+@pytest.mark.parametrize(
+    ("choice", "unknown"),
+    [
+        (ToolChoice(), []),
+        (ToolChoice(tools=["read", "nope", "w*", "x*"]), ["nope", "x*"]),
+        (ToolChoice(tools=["+grep", "-bsh", "+nope"]), ["bsh", "nope"]),
+        (ToolChoice(tools=[], exclude=["bsh", "read", "bsh"]), ["bsh"]),
+        (ToolChoice(defaults=["read", "of-an-extension"]), []),
+    ],
+)
+def test_names_that_were_asked_for_and_mean_no_tool_are_known(choice: ToolChoice, unknown: list[str]) -> None:
+    assert Shelf(choice).tools.unknown_names == unknown
+
+
+def test_a_name_is_known_once_its_tool_is_registered() -> None:
+    shelf = Shelf(ToolChoice(tools=["mine"]))
+    assert shelf.tools.unknown_names == ["mine"]
+    shelf.tools.register([tool("mine")])
+    assert (shelf.tools.unknown_names, shelf.tools.names) == ([], [*BUILTIN, "mine"])

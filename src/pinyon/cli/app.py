@@ -180,7 +180,9 @@ async def start(args: CliArgs, cwd: Path) -> PiAgent:
         exclude_tools=args.exclude_tools,
         no_tools="all" if args.no_tools else "builtin" if args.no_builtin_tools else None,
     )
-    await pi.create_agent_session(session=tree)
+    session = await pi.create_agent_session(session=tree)
+    if unknown := session.toolset.unknown_names:
+        warn(f"no tool is called {', '.join(map(repr, unknown))}; the tools are {', '.join(session.toolset.names)}")
     return pi
 
 

@@ -63,6 +63,12 @@ class ToolChoice:
             return False
         return self._allowed is None or any(fnmatchcase(name, pattern) for pattern in self._allowed)
 
+    def unmatched(self, known: Iterable[str]) -> list[str]:
+        """The names and patterns of the choice that mean none of the `known` tools."""
+        names = tuple(known)
+        wanted = (*(self._allowed or ()), *(edit[1:] for edit in self._edits), *self._exclude)
+        return [pattern for pattern in dict.fromkeys(wanted) if not any(fnmatchcase(name, pattern) for name in names)]
+
     def permits_added(self, name: str) -> bool:
         """Whether a tool that an extension or program adds starts active."""
         if self._no_tools == "all" and self._allowed is None:
@@ -115,6 +121,16 @@ class Toolset:
         definition = self._definitions[name]
         direct = definition.exposure in ("direct", "model-only")
         return direct and definition.default_active is not False and self._choice.permits_added(name)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all registered tools, in order of registration."""
+        return list(self._makers)
+
+    @property
+    def unknown_names(self) -> list[str]:
+        """Names and patterns that were asked for and mean no registered tool; one may be registered later."""
+        return self._choice.unmatched(self._makers)
 
     @property
     def active_names(self) -> list[str]:
