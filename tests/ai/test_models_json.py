@@ -74,6 +74,15 @@ def test_a_key_that_stands_beside_the_known_one_is_nobodys_business() -> None:
     assert messages_of({"mine": {"baseUrl": "http://h", "baseURL": "http://h", "note": "x", "future": [1]}}) == []
 
 
+def test_a_number_beyond_all_bounds_is_a_fault_of_its_model() -> None:
+    text = (
+        '{"providers": {"mine": {"baseUrl": "http://h", "models": [{"id": "m", "contextWindow": 1e999}, {"id": "n"}]}}}'
+    )
+    file = parse_models_text(text)
+    assert ["contextWindow" in problem.message for problem in file.problems] == [True]
+    assert file.providers["mine"].models == [{"id": "n"}]
+
+
 def test_a_missing_file_says_nothing(tmp_path: Path) -> None:
     file = load_models_file(tmp_path / "models.json")
     assert (file.providers, file.problems) == ({}, [])

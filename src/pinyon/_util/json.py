@@ -107,6 +107,11 @@ def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is not JSON")
 
 
+def is_number(value: Json) -> bool:
+    """Whether `value` is a finite number; booleans are none, and neither is what an overlong exponent becomes."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
 def plain_number(value: int | float) -> int | float:  # noqa: PYI041 - ints pass through, and say so
     """An integral float as int, so that it prints without a fraction; other numbers unchanged."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:

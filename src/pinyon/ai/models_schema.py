@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
+from pinyon._util.json import is_number
 from pinyon._util.jsonc import PathStep
 from pinyon.ai.model import THINKING_LEVELS
 
@@ -86,11 +87,6 @@ def optional(checker: Checker) -> Checker:
             yield from checker(value)
 
     return check
-
-
-def is_number(value: Any) -> bool:
-    """Whether `value` is a JSON number."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 TEXT = check_that(lambda value: isinstance(value, str) and bool(value.strip()), "must be a text that is not empty")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from pinyon._util.json import is_number
 from pinyon.ai.model import THINKING_LEVELS, ThinkingLevel
 
 T = TypeVar("T")
@@ -38,11 +38,6 @@ def _flag(value: Any) -> bool:
     if isinstance(value, bool):
         return value
     raise ValueError(f"must be true or false, not {shown(value)}")
-
-
-def is_number(value: Any) -> bool:
-    """Whether `value` is a finite JSON number; booleans are not."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _texts(value: Any) -> list[str]:
