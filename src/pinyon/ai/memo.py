@@ -7,13 +7,24 @@ provider) is derived again for every request unless it is kept. Nothing here kee
 from __future__ import annotations
 
 import weakref
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
 from pinyon.ai.content import ImageContent, TextContent, ThinkingContent, ToolCall
 from pinyon.ai.message import AssistantMessage, Message
 
 Derived = TypeVar("Derived")
+
+
+class _Kept(weakref.ref[Message], Generic[Derived]):
+    """What is kept for one message, in the reference to it: long histories have one of these for each message."""
+
+    __slots__ = ("identity", "key", "leaves", "value")
+
+    identity: int
+    key: Hashable
+    leaves: tuple[Any, ...]
+    value: Derived
 
 
 class MessageMemo(Generic[Derived]):
@@ -24,7 +35,8 @@ class MessageMemo(Generic[Derived]):
     """
 
     def __init__(self) -> None:
-        self._kept: dict[int, tuple[weakref.ref[Message], Hashable, tuple[Any, ...], Derived]] = {}
+        self._kept: dict[int, _Kept[Derived]] = {}
+        self._forget = _forgetter(self._kept)
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -32,21 +44,26 @@ class MessageMemo(Generic[Derived]):
     def get(self, message: Message, key: Hashable) -> Derived | None:
         """The value kept for `message` under `key`, None where there is none that still holds."""
         entry = self._kept.get(id(message))
-        if entry is None or entry[0]() is not message or entry[1] != key or entry[2] != _leaves(message):
+        if entry is None or entry() is not message or entry.key != key or entry.leaves != _leaves(message):
             return None
-        return entry[3]
+        return entry.value
 
     def put(self, message: Message, key: Hashable, value: Derived) -> None:
         """Keep `value`, in place of what was kept for the message before."""
-        identity = id(message)
-        kept = self._kept
+        entry: _Kept[Derived] = _Kept(message, self._forget)
+        entry.identity = id(message)
+        entry.key = key
+        entry.leaves = _leaves(message)
+        entry.value = value
+        self._kept[entry.identity] = entry
 
-        def forget(reference: weakref.ref[Message]) -> None:
-            entry = kept.get(identity)
-            if entry is not None and entry[0] is reference:
-                del kept[identity]
 
-        kept[identity] = (weakref.ref(message, forget), key, _leaves(message), value)
+def _forgetter(kept: dict[int, _Kept[Derived]]) -> Callable[[_Kept[Derived]], None]:
+    def forget(entry: _Kept[Derived]) -> None:
+        if kept.get(entry.identity) is entry:
+            del kept[entry.identity]
+
+    return forget
 
 
 def _leaves(message: Message) -> tuple[Any, ...]:

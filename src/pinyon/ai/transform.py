@@ -8,6 +8,7 @@ to the next answer, so that a growing history keeps its encoded beginning.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -115,6 +116,8 @@ class _HandOver:
 
     def _close_turn(self) -> None:
         """Emit the results of the newest answer in the order of its calls, then what came in between."""
+        if not self._open:
+            return  # messages are held back only behind open calls
         for entry in self._open:
             self._out.append(entry.result or self._missing_result(entry.call))
         self._out += self._held
@@ -135,15 +138,26 @@ class _HandOver:
         same = is_same_model(message, self._model)
         calls = [block for block in message.content or () if type(block) is ToolCall]
         identities = tuple((self._call_id(call, message, same), self._call_name(call.name)) for call in calls)
-        adapted = self._remembered(message, ("answer", same, identities))
-        if adapted is None:
-            adapted = _adapt_answer(message, same, identities)
-            self._remember(message, ("answer", same, identities), adapted)
-        assert isinstance(adapted, AssistantMessage)
+        adapted = self._adapt_answer(message, same, identities)
         if adapted.content:
             self._out.append(adapted)
-        new_calls = [block for block in adapted.content if type(block) is ToolCall]
-        self._open = [_OpenCall(old.id, new) for old, new in zip(calls, new_calls, strict=True)]
+        if calls:
+            new_calls = [block for block in adapted.content if type(block) is ToolCall]
+            self._open = [_OpenCall(old.id, new) for old, new in zip(calls, new_calls, strict=True)]
+
+    def _adapt_answer(
+        self, message: AssistantMessage, same: bool, identities: tuple[tuple[str, str], ...]
+    ) -> AssistantMessage:
+        content = _adapt_blocks(message.content, same, identities)
+        if content is message.content:
+            return message
+        key = ("answer", same, identities)
+        adapted = self._remembered(message, key)
+        if adapted is None:
+            adapted = msgspec.structs.replace(message, content=content)
+            self._remember(message, key, adapted)
+        assert isinstance(adapted, AssistantMessage)
+        return adapted
 
     def _call_id(self, call: ToolCall, message: AssistantMessage, same: bool) -> str:
         wanted = call.id
@@ -218,23 +232,22 @@ class _UniqueIds:
         return candidate
 
 
-def _adapt_answer(message: AssistantMessage, same: bool, identities: Sequence[tuple[str, str]]) -> AssistantMessage:
-    content: list[Any] = []
+def _adapt_blocks(content: list[Any] | None, same: bool, identities: Sequence[tuple[str, str]]) -> list[Any]:
+    """The blocks of an answer as the target model takes them; `content` itself where nothing changes."""
+    kept: list[Any] = []
     calls = iter(identities)
-    for block in message.content or ():
+    for block in content or ():
         kind = type(block)
         adapted: Any = None
         if kind is TextContent:
-            adapted = _adapt_text(block, same)  # type: ignore[arg-type]
+            adapted = _adapt_text(block, same)
         elif kind is ThinkingContent:
-            adapted = block if same and _is_worth_keeping(block) else None  # type: ignore[arg-type]
+            adapted = block if same and _is_worth_keeping(block) else None
         elif kind is ToolCall:
-            adapted = _adapt_call(block, same, *next(calls))  # type: ignore[arg-type]
+            adapted = _adapt_call(block, same, *next(calls))
         if adapted is not None:
-            content.append(adapted)
-    if _same_items(content, message.content):
-        return message
-    return msgspec.structs.replace(message, content=content)
+            kept.append(adapted)
+    return content if content is not None and _same_items(kept, content) else kept
 
 
 def _adapt_text(block: TextContent, same: bool) -> TextContent | None:
@@ -271,5 +284,5 @@ def _adapt_content(content: list[Any] | None, reads_images: bool, omitted: str) 
     return content if content is not None and _same_items(adapted, content) else adapted
 
 
-def _same_items(left: Sequence[Any], right: Sequence[Any] | None) -> bool:
-    return right is not None and len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
+def _same_items(left: Sequence[Any], right: Sequence[Any]) -> bool:
+    return len(left) == len(right) and all(map(operator.is_, left, right))
