@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -94,8 +95,7 @@ def _json_chars(value: object) -> int:
 
 def usage_tokens(usage: Usage) -> int:
     """Context tokens that a usage report stands for: its total, or the sum of its parts."""
-    parts = usage.input + usage.output + usage.cache_read + usage.cache_write
-    return math.ceil(usage.total_tokens or parts)
+    return math.ceil(usage.total_tokens or usage.input + usage.output + usage.cache_read + usage.cache_write)
 
 
 def estimate_request_tokens(messages: Sequence[Message]) -> int:
@@ -105,13 +105,14 @@ def estimate_request_tokens(messages: Sequence[Message]) -> int:
     message before it (as after a compaction) says nothing about that message and is not used.
     """
     start, tokens = 0, 0
-    newest: float = -math.inf
-    for index, message in enumerate(messages):
-        if isinstance(message, AssistantMessage) and message.timestamp >= newest:
+    newest_so_far = list(accumulate((message.timestamp for message in messages), max))
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        if isinstance(message, AssistantMessage) and message.timestamp >= newest_so_far[index]:
             reported = _reported_tokens(message)
             if reported > 0:
                 start, tokens = index + 1, reported
-        newest = max(newest, message.timestamp)
+                break
     return tokens + sum(message_tokens(message) for message in messages[start:])
 
 

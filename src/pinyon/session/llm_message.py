@@ -12,9 +12,11 @@ from pinyon.ai.message import (
     BranchSummaryMessage,
     CompactionSummaryMessage,
     CustomMessage,
+    HostMessage,
     Message,
     SystemMessage,
     ToolResultMessage,
+    UnknownMessage,
     UserMessage,
 )
 
@@ -24,16 +26,17 @@ BRANCH_INTRODUCTION = (
 )
 
 
+_FOR_MODELS = (UserMessage, AssistantMessage, ToolResultMessage, SystemMessage)
+
+
 def convert_to_llm(messages: Iterable[AgentMessage]) -> list[Message]:
     """The messages as models know them. Excluded shell commands and messages of unknown roles are left out."""
-    converted = (_converted(message) for message in messages)
+    converted = [message if isinstance(message, _FOR_MODELS) else _converted(message) for message in messages]
     return [message for message in converted if message is not None]
 
 
-def _converted(message: AgentMessage) -> Message | None:
+def _converted(message: HostMessage | UnknownMessage) -> Message | None:
     match message:
-        case UserMessage() | AssistantMessage() | ToolResultMessage() | SystemMessage():
-            return message
         case BashExecutionMessage():
             return None if message.exclude_from_context else _user(bash_execution_text(message), message.timestamp)
         case CustomMessage():
