@@ -7,6 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -182,6 +183,66 @@ def test_a_writer_killed_before_the_rename_leaves_the_old_content_and_its_leftov
     os.utime(leftover, (then, then))
     replace_file(path, b"next", private=True)
     assert [entry.name for entry in tmp_path.iterdir()] == ["a"]
+
+
+def test_only_old_temporary_files_of_the_same_target_are_removed(tmp_path: Path) -> None:
+    names = {".other.1.ab.tmp", ".a.1.ab.bak", "a.1.ab.tmp", ".a.1.ab.tmp"}
+    then = time.time() - 7200
+    for name in names:
+        (tmp_path / name).write_text("x")
+        os.utime(tmp_path / name, (then, then))
+    replace_file(tmp_path / "a", b"plain")
+    assert {entry.name for entry in tmp_path.iterdir()} == {"a", *names}
+    replace_file(tmp_path / "a", b"secret", private=True)
+    assert {entry.name for entry in tmp_path.iterdir()} == {"a", *names - {".a.1.ab.tmp"}}
+
+
+KILLED_IN_THE_MIDDLE = """
+import os, resource, signal, sys
+from pathlib import Path
+from pinyon._util.atomic import replace_file
+os.umask(0o022)
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+replace_file(Path(sys.argv[1]), b"x" * 5000)
+"""
+
+
+@posix_only
+def test_what_replaces_a_private_file_is_private_from_its_first_byte(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    path.chmod(0o600)
+    ended = subprocess.run([sys.executable, "-c", KILLED_IN_THE_MIDDLE, str(path)], check=False)
+    assert ended.returncode == -signal.SIGXFSZ
+    (leftover,) = [entry for entry in tmp_path.iterdir() if entry != path]
+    assert (leftover.stat().st_size, mode_of(leftover)) == (1000, 0o600)
+    assert path.read_bytes() == b"old"
+
+
+OUTSIDE_OF_THE_GROUP = """
+import os, sys
+from pathlib import Path
+from pinyon._util.atomic import replace_file
+os.setgroups([])
+os.setgid(12345)
+os.setuid(12345)
+replace_file(Path(sys.argv[1]), b"new")
+"""
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root can become somebody else")
+def test_another_group_does_not_inherit_the_rights_of_the_old_one() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o777)
+        path = Path(folder) / "a"
+        path.write_bytes(b"old")
+        path.chmod(0o664)
+        os.chown(path, 12345, 23456)
+        subprocess.run([sys.executable, "-c", OUTSIDE_OF_THE_GROUP, str(path)], check=True)
+        assert path.read_bytes() == b"new"
+        assert (path.stat().st_gid, mode_of(path)) == (12345, 0o604)
 
 
 @posix_only

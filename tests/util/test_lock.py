@@ -7,11 +7,23 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextvars import Context
 from pathlib import Path
+from typing import Any, TypeVarTuple
 
 import pytest
 
-from pinyon._util.lock import Lock, LockError, LockLostError, hold_lock, hold_lock_async, lock_directory
+from pinyon._util.lock import (
+    Lock,
+    LockError,
+    LockLostError,
+    _identity,
+    _take_over,
+    hold_lock,
+    hold_lock_async,
+    lock_directory,
+)
 
 
 def age(directory: Path, seconds: float) -> None:
@@ -110,6 +122,57 @@ def test_a_holder_renews_its_lock_while_it_works(tmp_path: Path) -> None:
             assert lock.is_held()
 
     asyncio.run(run())
+
+
+Given = TypeVarTuple("Given")
+
+
+class NotingLoop(asyncio.SelectorEventLoop):
+    """An event loop that notes for how long somebody wants to sleep."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.delays: list[float] = []
+
+    def call_later(
+        self, delay: float, callback: Callable[[*Given], object], *args: *Given, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        self.delays.append(delay)
+        return super().call_later(delay, callback, *args, context=context)
+
+
+def test_a_lock_is_renewed_twice_before_it_counts_as_stale_and_not_longer_than_it_is_held(tmp_path: Path) -> None:
+    async def run() -> set[asyncio.Task[Any]]:
+        async with hold_lock_async(tmp_path / "a.json", stale_s=8):
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        return asyncio.all_tasks() - {task for task in (asyncio.current_task(),) if task is not None}
+
+    loop = NotingLoop()
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        assert runner.run(run()) == set()
+    assert loop.delays == [4.0]
+
+
+def test_a_lock_that_was_renewed_after_it_looked_stale_stays(tmp_path: Path) -> None:
+    directory = lock_directory(tmp_path / "a.json")
+    directory.mkdir()
+    age(directory, 60)
+    seen = _identity(directory)
+    assert seen is not None
+    os.utime(directory)
+    assert not _take_over(directory, seen)
+    assert directory.is_dir()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX permissions")
+def test_only_the_holder_may_enter_the_lock(tmp_path: Path) -> None:
+    old = os.umask(0o022)
+    try:
+        with hold_lock(tmp_path / "a.json") as lock:
+            assert lock.directory.stat().st_mode & 0o777 == 0o700
+    finally:
+        os.umask(old)
 
 
 def test_a_displaced_holder_notices_before_it_writes_and_leaves_the_new_lock_alone(tmp_path: Path) -> None:
