@@ -104,6 +104,18 @@ def test_death_by_a_signal_is_128_and_its_number(tmp_path: Path, watcher: Watche
     assert run(Command(f"kill -{number} $$", tmp_path).request(), watcher).exit_code == expected
 
 
+def test_a_command_leads_a_session_of_its_own(tmp_path: Path, watcher: Watcher) -> None:
+    command = Command(f"exec {PYTHON} -c 'import os; print(os.getsid(0) == os.getpid())'", tmp_path)
+    run(command.request(), watcher)
+    assert command.out == b"True\n"
+
+
+def test_a_timeout_of_zero_is_none(tmp_path: Path, watcher: Watcher) -> None:
+    command = Command("sleep 0.05; echo out", tmp_path)
+    assert run(command.request(timeout_seconds=0), watcher) == ProcessEnd(0)
+    assert command.out == b"out\n"
+
+
 def test_standard_input_is_empty_and_there_is_no_terminal(tmp_path: Path, watcher: Watcher) -> None:
     command = Command("cat; echo rc=$?; (: < /dev/tty) 2>/dev/null || echo no-terminal", tmp_path)
     run(command.request(), watcher)

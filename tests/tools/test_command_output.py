@@ -88,6 +88,12 @@ def test_what_only_begins_like_a_byte_order_mark_stays() -> None:
     assert shown(fed([b"a", b"\xef\xbb\xbf"])) == "a\ufeff"
 
 
+def test_a_first_byte_that_begins_no_mark_is_shown_at_once() -> None:
+    output = CommandOutput("bash")
+    output.feed(b"h")
+    assert shown(output) == "h"
+
+
 @pytest.mark.parametrize("count", [1999, 2000])
 def test_two_thousand_lines_are_shown_whole(tmp_path: Path, count: int) -> None:
     text = "x\n" * count
@@ -214,8 +220,14 @@ def test_a_full_disk_is_reported(tmp_path: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (80_000, limits[1]))
     try:
-        view = fed([b"x\n" * 30_000] * 3, tmp_path).view()
+        output = CommandOutput("bash", str(tmp_path))
+        for _ in range(3):
+            output.feed(b"x\n" * 30_000)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, old_handler)
+    output.feed(b"what comes after the gap\n")
+    output.finish()
+    view = output.view()
+    assert Path(view.full_output_path or "").read_bytes() == b"x\n" * 40_000
     assert view.notices()[1].startswith("What could be saved until a failure (File too large) is in ")

@@ -446,6 +446,14 @@ def test_a_name_that_begins_with_an_at_sign_is_found(tmp_path: Path) -> None:
     assert (tmp_path / "@scope" / "f.txt").read_text() == "b"
 
 
+def test_the_plain_name_is_edited_where_both_exist(tmp_path: Path) -> None:
+    for name in ("f.txt", "@f.txt"):
+        (tmp_path / name).write_text("a")
+    params = {"path": "@f.txt", "edits": [{"oldText": "a", "newText": "b"}]}
+    asyncio.run(edit_file(params, str(tmp_path), LocalEditOperations(), AbortSignal()))
+    assert [(tmp_path / name).read_text() for name in ("f.txt", "@f.txt")] == ["b", "a"]
+
+
 def test_operations_get_text_where_the_file_is_utf8(file: Path) -> None:
     written: list[str | bytes] = []
 
@@ -535,6 +543,23 @@ def test_an_abort_is_noticed_between_the_steps(file: Path, step: str, content: s
         with pytest.raises(OperationAbortedError):
             asyncio.run(call)
     assert file.read_text() == content
+
+
+def test_an_abort_while_a_large_edit_is_worked_out_is_noticed(file: Path) -> None:
+    controller = AbortController()
+
+    class AbortingSoon(LocalEditOperations):
+        async def read_file(self, path: str) -> bytes:
+            data = await super().read_file(path)
+            asyncio.get_running_loop().call_soon(controller.abort)
+            return data
+
+    text = "x\n" * 100_000 + "a\n"
+    file.write_text(text)
+    params = {"path": "f.txt", "edits": [{"oldText": "a", "newText": "b"}]}
+    with pytest.raises(OperationAbortedError):
+        asyncio.run(edit_file(params, str(file.parent), AbortingSoon(), controller.signal))
+    assert file.read_text() == text
 
 
 # preview

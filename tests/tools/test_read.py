@@ -464,6 +464,17 @@ def test_a_failing_access_check_is_reported(file: Path) -> None:
         read(file, operations=Denying())
 
 
+def test_a_file_that_may_not_be_read_is_not_replaced_by_one_of_a_similar_name(tmp_path: Path) -> None:
+    class Denying(LocalReadOperations):
+        async def access(self, path: str) -> None:
+            if "\u2019" not in path:
+                raise PermissionError(13, "Permission denied", path)
+
+    (tmp_path / "it\u2019s.txt").write_text("other")
+    with pytest.raises(ToolError, match="EACCES"):
+        read("it's.txt", cwd=tmp_path, operations=Denying())
+
+
 def test_a_screenshot_name_with_a_plain_blank_is_found(tmp_path: Path) -> None:
     (tmp_path / "Shot at 3.04\u202fPM.txt").write_text("found")
     assert text_of(read("Shot at 3.04 PM.txt", cwd=tmp_path)) == "found"

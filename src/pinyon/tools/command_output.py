@@ -185,7 +185,7 @@ class CommandOutput:
             line_end = window.find(b"\n")
             if 0 <= line_end < len(window) - 1:
                 window = window[line_end + 1 :]
-        return _without_cut_start(window).decode("utf-8", "replace")
+        return window.decode("utf-8", "replace")
 
     def _last_bytes(self, count: int) -> bytes:
         parts: list[bytes] = []

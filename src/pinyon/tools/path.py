@@ -51,7 +51,7 @@ def _expand(text: str, flavour: Flavour) -> str:
 
 def _native_drive(text: str) -> str:
     match = re.fullmatch(r"/(?:mnt/|cygdrive/)?([A-Za-z])(?:/([^\\]*))?", text)
-    if match is None or text.startswith("//"):
+    if match is None:
         return text
     rest = (match[2] or "").replace("/", "\\")
     return f"{match[1].upper()}:\\{rest}"
