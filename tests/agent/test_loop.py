@@ -14,6 +14,7 @@ from pinyon.agent import (
     AgentContext,
     AgentEvent,
     AgentTool,
+    AgentToolResult,
     LoopConfig,
     MessageEnd,
     MessageStart,
@@ -22,6 +23,7 @@ from pinyon.agent import (
     RequestState,
     RequestUpdate,
     ToolExecutionStart,
+    ToolUpdate,
     TurnContext,
     TurnEnd,
     TurnUpdate,
@@ -31,6 +33,8 @@ from pinyon.agent import (
     run_agent_loop_continue,
     set_default_stream_fn,
 )
+from pinyon.agent.event import ToolExecutionUpdate
+from pinyon.agent.run_tool import ABORTED_TEXT
 from pinyon.ai.content import TextContent, ToolCall
 from pinyon.ai.event import Done
 from pinyon.ai.message import (
@@ -66,6 +70,42 @@ class Play:
 
     def sent(self, index: int) -> list[Message]:
         return self.model.requests[index].messages
+
+
+def test_the_end_of_a_call_waits_for_the_delivery_of_its_updates() -> None:
+    told: list[str] = []
+
+    async def emit(event: AgentEvent) -> None:
+        if isinstance(event, ToolExecutionUpdate):
+            for _ in range(5):
+                await asyncio.sleep(0)
+        told.append(type(event).__name__)
+
+    def work(params: Any, signal: AbortSignal, on_update: ToolUpdate) -> AgentToolResult:
+        on_update(result("half"))
+        return result("whole")
+
+    play = Play(CALL_T, tools=[tool("t", work)])
+    asyncio.run(run_agent_loop([user("q")], play.context, play.config, emit, None, play.model))
+    assert [name for name in told if name.startswith("Tool")] == [
+        "ToolExecutionStart",
+        "ToolExecutionUpdate",
+        "ToolExecutionEnd",
+    ]
+
+
+def test_tools_get_the_grace_period_of_the_run() -> None:
+    controller = AbortController()
+
+    async def work(params: Any, signal: AbortSignal, on_update: ToolUpdate) -> AgentToolResult:
+        controller.abort()
+        await asyncio.sleep(0.5)
+        return result("in spite of it")
+
+    play = Play(CALL_T, tools=[tool("t", work)], abort_grace_s=0)
+    run = run_agent_loop([user("q")], play.context, play.config, play.log, controller.signal, play.model)
+    (outcome,) = (message for message in asyncio.run(run) if isinstance(message, ToolResultMessage))
+    assert outcome.content == [TextContent(text=ABORTED_TEXT)]
 
 
 def texts(messages: list[Any]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.agent.scripted import MODEL, NUMBER, EventLog, Reply, ScriptedModel, answer, result, tool
 
-from pinyon._util.abort import AbortSignal
+from pinyon._util.abort import AbortController, AbortSignal
 from pinyon.agent import (
     AfterToolCallContext,
     AfterToolCallResult,
@@ -34,6 +34,7 @@ from pinyon.ai.content import TextContent, ToolCall
 from pinyon.ai.message import ToolResultMessage
 from pinyon.ai.usage import Usage
 from pinyon.errors import ToolError
+from pinyon.testing.fake_clock import FakeClock
 
 
 class Run:
@@ -202,8 +203,11 @@ def test_a_repair_that_gives_no_object_is_refused_by_the_check(repaired: Any) ->
 
 
 @pytest.mark.parametrize("has_repair", [False, True])
-def test_arguments_that_were_no_json_object_run_nothing(has_repair: bool) -> None:
-    agent_tool, seen = seen_by(prepare_arguments=(lambda raw: raw) if has_repair else None)
+def test_arguments_that_were_no_json_object_run_nothing_and_are_not_repaired(has_repair: bool) -> None:
+    def repair(raw: Any) -> Any:
+        raise AssertionError("there is nothing to repair")
+
+    agent_tool, seen = seen_by(prepare_arguments=repair if has_repair else None)
     call = ToolCall(id="1", name="t", arguments={}, arguments_error='bad\n\nReceived: {"path":"q.txt",]')
     outcome = asyncio.run(call_alone(call, [agent_tool]))
     assert outcome.is_error
@@ -220,6 +224,13 @@ def test_an_unknown_tool_is_an_error_result_that_names_it_and_what_there_is(name
     assert "ls" in text
     assert run.results[0].details == {}
     assert len(run.model.requests) == 2
+
+
+def test_of_very_many_tools_only_the_first_are_named_to_the_model() -> None:
+    known = [tool(f"t{number}") for number in range(41)]
+    forty, more = (Run([("1", "nope", {})], known[:count]).go() for count in (40, 41))
+    assert text_of(forty.results[0]).endswith(", t38, t39")
+    assert text_of(more.results[0]).endswith(", t38, t39, …")
 
 
 # --- hooks
@@ -249,6 +260,18 @@ def test_a_blocked_call_does_not_run_and_says_why(reason: str | None, expected: 
     assert run.results[0].is_error
     assert expected in text_of(run.results[0])
     assert not run.ends[0].duration_ms
+
+
+def test_an_abort_counts_more_than_the_refusal_of_a_hook() -> None:
+    controller = AbortController()
+
+    def before(context: BeforeToolCallContext, signal: AbortSignal) -> BeforeToolCallResult:
+        controller.abort()
+        return BeforeToolCallResult(block=True, reason="denied")
+
+    call = ToolCall(id="1", name="t", arguments={})
+    outcome = asyncio.run(call_alone(call, [tool("t")], before_tool_call=before, signal=controller.signal))
+    assert text_of(outcome.result) == ABORTED_TEXT
 
 
 def test_a_result_without_block_lets_the_call_run() -> None:
@@ -452,6 +475,22 @@ def test_a_nested_call_goes_through_the_same_checks_and_hooks() -> None:
     assert (seen, asked) == ([{"n": 3}], ["p/1"])
     assert (outcome.is_error, text_of(outcome.result)) == (False, "changed")
     assert isinstance(outcome.duration_ms, int)
+
+
+def test_the_time_of_a_call_is_measured_without_its_hooks() -> None:
+    clock = FakeClock()
+
+    async def work(params: Any, signal: AbortSignal, on_update: ToolUpdate) -> AgentToolResult:
+        await clock.sleep(1.25)
+        return result("done")
+
+    def pass_time(*_: Any) -> None:
+        clock.advance(1000)
+
+    call = ToolCall(id="1", name="t", arguments={})
+    hooks: dict[str, Any] = {"before_tool_call": pass_time, "after_tool_call": pass_time}
+    outcome = asyncio.run(call_alone(call, [tool("t", work)], clock=clock, **hooks))
+    assert outcome.duration_ms == 1250
 
 
 def test_a_nested_call_uses_the_given_tools_and_passes_updates_on_while_it_runs() -> None:
