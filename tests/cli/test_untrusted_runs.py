@@ -86,4 +86,4 @@ def test_a_saved_yes_or_the_flag_opens_the_project(home: Home, server: FakeServe
     home.write(home.agent_dir / "trust.json", {str(home.project): True})
     assert home.run("-p", "go")[0] == 0
     sent = [json.dumps(request.json) for request in server.requests]
-    assert all("SYSTEM-TEXT" in body and "APPENDED-TEXT" in body for body in sent)
+    assert [("SYSTEM-TEXT" in body, "APPENDED-TEXT" in body) for body in sent] == [(True, True)] * 3

@@ -376,7 +376,9 @@ def test_entries_are_the_same_whether_their_heads_come_from_the_columns_or_the_l
         "broken",
         user_line("d", "lost"),
     )
-    for entry in Session.open(path).get_entries():
+    entries = Session.open(path).get_entries()
+    assert [entry.id for entry in entries] == ["a", "b", "l", "f", "c", "later", "d"]
+    for entry in entries:
         head = read_head(entry.line)
         assert head is not None
         assert (entry.type, entry.id, entry.parent_id, entry.kind) == (head.type, head.id, head.parent_id, head.kind)
