@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -553,20 +554,52 @@ def test_leaving_a_stream_early_aborts_its_run_and_leaves_no_task(way: str) -> N
             async for event in stream:
                 if isinstance(event, ToolExecutionStart):
                     break
-            await asyncio.sleep(0.02)
         elif way == "aclose":
             iterator = aiter(stream)
-            await anext(iterator)
-            await asyncio.sleep(0.01)
+            while not isinstance(await anext(iterator), ToolExecutionStart):
+                pass
             await stream.aclose()
         else:
             async with stream:
-                await anext(aiter(stream))
-                await asyncio.sleep(0.01)
+                iterator = aiter(stream)
+                while not isinstance(await anext(iterator), ToolExecutionStart):
+                    pass
+        async with asyncio.timeout(20):
+            while len(asyncio.all_tasks()) > 1:  # noqa: ASYNC110 - the loop closes a left generator when it likes
+                await asyncio.sleep(0)
         return len(asyncio.all_tasks())
 
     assert asyncio.run(read()) == 1
     assert ended == ["tool saw the abort"]
+
+
+def test_a_reader_that_leaves_early_hears_nothing_more_of_a_broken_run() -> None:
+    def fail(context: TurnContext) -> None:
+        raise ValueError("broken")
+
+    async def go() -> list[dict[str, Any]]:
+        lost: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: lost.append(context))
+        play = Play(CALL_T, prepare_next_turn=fail)
+        stream = agent_loop([user("q")], play.context, play.config, None, play.model)
+        await asyncio.wait([stream._running()])
+        await stream.aclose()
+        del stream
+        gc.collect()
+        await asyncio.sleep(0)
+        return lost
+
+    assert asyncio.run(go()) == []
+
+
+def test_a_stream_that_is_over_does_not_listen_to_the_given_signal_any_more() -> None:
+    async def go() -> AbortSignal:
+        signal = AbortSignal()
+        play = Play()
+        await agent_loop([user("q")], play.context, play.config, signal, play.model).result()
+        return signal
+
+    assert asyncio.run(go())._listeners == []
 
 
 def test_the_given_signal_aborts_a_stream() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ from pinyon.ai.content import TextContent, ThinkingContent, ToolCall
 from pinyon.ai.event import AssistantMessageEvent
 from pinyon.ai.message import AssistantMessage, Message
 from pinyon.ai.option import StreamOptions
+from pinyon.ai.transport import FunctionTransport, MemoryResponse
 from pinyon.testing.fake_server import FakeServer, Reply
 
 USAGE = {"input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 3, "cost": {"total": 0.5}}
@@ -109,6 +111,7 @@ def test_the_request_holds_model_context_and_the_options_meant_for_the_relay() -
     ("reply", "told"),
     [
         (Reply.json({"error": "no such model"}, status=404), "no such model"),
+        (Reply.json({"error": "token-123 is not known"}, status=401), "401 from the relay: *** is not known"),
         (Reply.text("oops", status=502), "502"),
         (relay(lines(ANSWER[:6])), "without a final event"),
         (relay(lines([*ANSWER[:6], {"type": "text_delta", "contentIndex": 0, "delta": "x"}])), "another kind"),
@@ -130,6 +133,30 @@ def test_what_had_arrived_is_kept_when_the_stream_breaks_off() -> None:
     message = events[-1].error  # type: ignore[union-attr]
     assert [type(block).__name__ for block in message.content] == ["ThinkingContent", "TextContent"]
     assert message.content[1].text == "he"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("status", "pieces_read"), [(200, 1), (500, 64)])
+def test_a_relay_that_never_ends_is_read_only_so_far_and_closed(status: int, pieces_read: int) -> None:
+    read: list[int] = []
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for number in range(1000):
+            read.append(number)
+            yield lines(ANSWER).ljust(1024)
+
+    response = MemoryResponse(status, chunks=pieces())
+    transport = FunctionTransport(lambda request: response)
+
+    async def go() -> list[AssistantMessageEvent]:
+        stream = stream_proxy(
+            MODEL, [user("q")], StreamOptions(), proxy_url="http://relay", auth_token="t", transport=transport
+        )
+        return [event async for event in stream]
+
+    events = asyncio.run(go())
+    assert type(events[-1]).__name__ == ("Done" if status == 200 else "StreamError")
+    assert response.is_closed
+    assert len(read) == pieces_read
 
 
 def test_an_abort_ends_the_stream_as_aborted() -> None:
