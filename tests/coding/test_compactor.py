@@ -166,9 +166,12 @@ def test_a_failed_automatic_compaction_is_told_and_does_not_raise(tmp_path: Path
 
 
 def test_an_aborted_answer_starts_no_compaction_unless_a_prompt_does(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, [faux_assistant_message("a"), faux_assistant_message("b")])
+    tiny = CompactionSettings(reserve_tokens=FauxProvider().get_model().context_window - 5, keep_recent_tokens=1)
+    bench = Bench(tmp_path, [faux_assistant_message("a"), faux_assistant_message("b")], settings=tiny)
     cut = faux_assistant_message(
         "cut", model=bench.model, stop_reason="aborted", usage=Usage(total_tokens=10**9), timestamp=2**45
     )
     assert not asyncio.run(bench.compactor.check(cut))
     assert bench.events == []
+    assert not asyncio.run(bench.compactor.check(cut, skip_aborted=False))
+    assert bench.last_end().result

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from pinyon._util.abort import AbortController
@@ -237,6 +238,40 @@ def test_processes_are_asked_before_they_are_killed(tmp_path: Path) -> None:
     assert command.out == b"ready\ngoodbye\n"
 
 
+HEARD = "trap 'echo asked > heard; exit' TERM; echo $$ > pids; "
+ASKED = {
+    "own session": f"setsid bash -c {shlex.quote(HEARD + 'while :; do sleep 0.02; done')} & wait",
+    "stopped": f"bash -c {shlex.quote(HEARD + 'kill -STOP $$; sleep 60')} & wait",
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("kind", ASKED)
+def test_processes_that_left_or_were_stopped_are_asked_too(
+    tmp_path: Path, pids: Callable[[], list[int]], kind: str
+) -> None:
+    def is_ready() -> bool:
+        return bool(pids()) and (kind != "stopped" or " T " in Path(f"/proc/{pids()[0]}/stat").read_text())
+
+    async def work() -> None:
+        controller = AbortController()
+        task = asyncio.create_task(run_process(Command(ASKED[kind], tmp_path).request(controller=controller)))
+        await until(is_ready)
+        controller.abort()
+        await task
+
+    with pytest.raises(ShellAbortedError):
+        asyncio.run(work())
+    assert (tmp_path / "heard").exists()
+
+
+def test_a_command_within_a_command_carries_the_ids_of_both(tmp_path: Path) -> None:
+    command = Command("echo $PINYON_COMMAND_ID", tmp_path)
+    request = msgspec.structs.replace(command.request(), env={**os.environ, "PINYON_COMMAND_ID": "outer"})
+    run(request)
+    assert re.fullmatch(rb"outer:[0-9a-f]{16}\n", bytes(command.out))
+
+
 def test_commands_within_commands_are_found_by_the_outer_one(tmp_path: Path, pids: Callable[[], list[int]]) -> None:
     inner = (
         "import asyncio, os\n"
@@ -320,6 +355,22 @@ def test_no_descriptor_is_left_open(tmp_path: Path, watcher: Watcher) -> None:
                 continue
         await asyncio.sleep(0.2)
         return before, open_descriptors()
+
+    before, after = asyncio.run(work())
+    assert after == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_what_cannot_be_started_leaves_no_descriptor_open(tmp_path: Path) -> None:
+    request = msgspec.structs.replace(Command("", tmp_path).request(), argv=[str(tmp_path / "nothing")])
+
+    async def work() -> tuple[int, int]:
+        counts = []
+        for _ in range(2):
+            with pytest.raises(ExecutionError):
+                await run_process(request)
+            counts.append(open_descriptors())
+        return counts[0], counts[1]
 
     before, after = asyncio.run(work())
     assert after == before

@@ -116,6 +116,11 @@ def test_a_project_cannot_set_what_belongs_to_the_user(folders: Folders, key: st
     assert read(folders.manager({key: value})) == value
 
 
+def test_what_a_project_cannot_set_is_not_complained_of_there(folders: Folders) -> None:
+    assert folders.manager(None, {"httpProxy": 5}).drain_errors() == []
+    assert len(folders.manager({"httpProxy": 5}, {"httpProxy": 5}).drain_errors()) == 1
+
+
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: s.key)
 def test_a_value_of_a_wrong_type_is_told_once_and_never_used(folders: Folders, setting: table.Setting[Any]) -> None:
     bad: Any = 5 if setting.kind.label in {"object", "list"} else {"no": ["such"]}
