@@ -101,6 +101,13 @@ def test_what_is_not_http_is_a_protocol_failure(head: bytes) -> None:
     assert caught.value.kind == "protocol"
 
 
+def test_an_endless_line_between_chunks_is_refused() -> None:
+    framing = body_framing("GET", decode_head(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked"))
+    assert framing.feed(b"1;" + b"x" * 60_000) == b""
+    with pytest.raises(TransportError, match="chunked"):
+        framing.feed(b"x" * 10_000)
+
+
 def test_endless_headers_are_refused() -> None:
     with pytest.raises(TransportError, match="response headers"):
         split_head(b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * (MAX_HEAD_BYTES // 6 + 1))
@@ -163,3 +170,13 @@ def test_headers_that_would_break_the_head_are_refused_without_showing_the_value
     with pytest.raises(TransportError) as caught:
         encode_head("GET", "/", "h", headers, 0)
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("header", "body"), [(b"transfer-encoding: chunked", b"2\r\nhi\r\n0\r\n\r\n"), (b"content-length: 2", b"hi")]
+)
+@pytest.mark.parametrize("surplus", [b"", b"HTTP/1.1"])
+def test_bytes_after_a_body_show_that_the_connection_is_out_of_step(header: bytes, body: bytes, surplus: bytes) -> None:
+    framing = body_framing("GET", decode_head(b"HTTP/1.1 200 OK\r\n" + header))
+    assert framing.feed(body + surplus) == b"hi"
+    assert (framing.is_done, framing.has_surplus) == (True, bool(surplus))

@@ -14,6 +14,7 @@ from pinyon.ai.retry import (
     RetryPolicy,
     is_retryable_assistant_error,
     is_retryable_error_text,
+    is_transient_status,
     retry_assistant_call,
 )
 from pinyon.ai.usage import Usage
@@ -195,3 +196,13 @@ def test_an_abort_during_the_pause_makes_the_last_answer_an_aborted_one() -> Non
     message = asyncio.run(scenario())
     assert (message.stop_reason, message.error_message) == ("aborted", UNSET)
     assert script.told == ["finished"]
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [(400, False), (401, False), (404, False), (408, True), (409, True), (413, False), (422, False), (425, True),
+     (429, True), (500, True), (501, False), (502, True), (503, True), (505, False), (529, True)],
+)  # fmt: skip
+def test_a_status_decides_whether_waiting_may_help(status: int, expected: bool) -> None:
+    assert is_transient_status(status) is expected
+    assert is_retryable_error_text(f"{status} overloaded") is expected

@@ -79,6 +79,15 @@ def test_thinking_of_another_model_is_dropped_and_its_text_kept_without_signatur
     assert sent.content == [TextContent("text"), call("1")]
 
 
+def test_a_call_of_another_model_loses_its_signature_and_its_namespace() -> None:
+    signed = ToolCall(id="1", name="ls", arguments={}, thought_signature="sig", namespace="ns")
+    own, foreign = (transform([answer(signed, model=name)])[0] for name in ("m", "other"))
+    assert isinstance(own, AssistantMessage)
+    assert own.content == [signed]
+    assert isinstance(foreign, AssistantMessage)
+    assert foreign.content == [ToolCall(id="1", name="ls", arguments={})]
+
+
 def test_signed_thinking_of_the_same_model_stays_and_unsigned_blank_goes() -> None:
     signed, redacted = ThinkingContent("", "sig"), ThinkingContent("", redacted=True)
     (sent,) = transform([answer(signed, redacted, ThinkingContent(" "), TextContent("t"))])
