@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -313,3 +315,26 @@ def test_an_import_of_nothing_or_of_a_foreign_file_is_refused(tmp_path: Path) ->
         with pytest.raises(error):
             import_session_file(path, tmp_path / "sessions", current_cwd=tmp_path)
     assert not (tmp_path / "sessions").exists()
+
+
+FULL_DISK = """
+import resource, signal, sys
+from pathlib import Path
+from pinyon.session.error import SessionWriteError
+from pinyon.session.transfer import import_session_file
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    import_session_file(sys.argv[1], Path(sys.argv[2]), current_cwd="/", cwd_override="/")
+except SessionWriteError as error:
+    print(error.reason)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on file sizes")
+def test_an_import_that_finds_no_room_leaves_nothing(tmp_path: Path) -> None:
+    source = tmp_path / "s.jsonl"
+    write_lines(source, HEADER, user_line("a", None, "x" * 5000))
+    command = [sys.executable, "-c", FULL_DISK, str(source), str(tmp_path / "sessions")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "File too large\n"
+    assert list((tmp_path / "sessions").iterdir()) == []

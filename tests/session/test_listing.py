@@ -229,3 +229,10 @@ def test_unreadable_and_vanished_files_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "folder.jsonl").mkdir()
     assert len(asyncio.run(LocalSessionManager.list("/proj", tmp_path))) == 2
     assert asyncio.run(LocalSessionManager.list("/proj", tmp_path / "missing")) == []
+
+
+def test_a_time_that_is_true_is_no_time(tmp_path: Path) -> None:
+    write_lines(tmp_path / "a.jsonl", header("a", "/proj"), message("1", "user", "q", timestamp=True))
+    info = read_session_info(tmp_path / "a.jsonl")
+    assert info is not None
+    assert info.modified == "2025-01-02T00:00:00.000Z"

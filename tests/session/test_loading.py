@@ -93,6 +93,12 @@ def test_a_fragment_tells_on_which_branch_the_lost_entry_was(path: Path) -> None
     assert texts(Session.open(path)) == ["a", "d"]
 
 
+def test_fragments_that_name_each_other_lead_nowhere(path: Path) -> None:
+    lost = [user_line("x", "y")[:90], user_line("y", "x")[:90]]
+    write_lines(path, HEADER, user_line("a", None), *lost, answer_line("d", "x"))
+    assert texts(Session.open(path)) == ["a", "d"]
+
+
 def test_a_lost_parent_without_damage_is_a_root_and_the_user_is_told(path: Path) -> None:
     write_lines(path, HEADER, user_line("a", None), answer_line("d", "gone"))
     session = Session.open(path)

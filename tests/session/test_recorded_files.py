@@ -81,6 +81,16 @@ def test_a_file_of_version_1_becomes_the_recorded_file_of_version_3(tmp_path: Pa
     assert len(ours) == 14
 
 
+def test_an_old_file_is_written_anew_only_once(tmp_path: Path) -> None:
+    path = tmp_path / "v1.jsonl"
+    path.write_bytes((RECORDED / "20-input-v1.jsonl").read_bytes())
+    session = Session.open(path)
+    session.append_message(user("one"))
+    with path.open("rb") as rewritten:
+        session.append_message(user("two"))
+        assert b'"two"' in rewritten.read()
+
+
 def test_the_context_of_a_migrated_file_begins_with_the_summary(tmp_path: Path) -> None:
     path = tmp_path / "v1.jsonl"
     path.write_bytes((RECORDED / "20-input-v1.jsonl").read_bytes())

@@ -56,7 +56,8 @@ def test_the_last_label_of_an_entry_counts_and_an_empty_one_clears(tmp_path: Pat
     session.append_label_change(first, "one")
     session.append_label_change(first, "two")
     session.append_label_change(second, "gone")
-    session.append_label_change(second, "")
+    cleared = session.append_label_change(second, "")
+    assert b'"label":' not in next(entry.line for entry in session.get_entries() if entry.id == cleared)
     file = session.get_session_file()
     assert file is not None
     for view in (session, Session.open(file)):
