@@ -361,3 +361,15 @@ def test_a_file_that_never_ends_is_not_read_for_ever(tmp_path: Path, arguments: 
         _, _, errors = Home(tmp_path, server.url).run(*arguments)
     assert "MiB" in errors
     assert "Traceback" not in errors
+
+
+DEAD_PROXY = "http://127.0.0.1:1"
+
+
+@pytest.mark.parametrize(("variables", "expected"), [({}, 1), ({"HTTP_PROXY": ""}, 0)])
+def test_the_proxy_of_the_settings_counts_where_the_environment_says_nothing(
+    home: Home, server: FakeServer, variables: dict[str, str], expected: int
+) -> None:
+    home.write(home.agent_dir / "settings.json", {"httpProxy": DEAD_PROXY, "retry": {"enabled": False}})
+    assert home.run("-p", "hi", env=variables)[0] == expected
+    assert len(server.requests) == 1 - expected

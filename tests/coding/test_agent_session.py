@@ -218,6 +218,40 @@ def test_an_abort_keeps_what_arrived_and_the_queue_and_returns_after_settling(tm
     run_scripted([long, faux_assistant_message("b"), faux_assistant_message("c")], play, cwd=tmp_path)
 
 
+def test_a_prompt_from_within_the_settled_event_runs_afterwards(tmp_path: Path) -> None:
+    async def play(scripted: Scripted) -> None:
+        told: list[Any] = []
+
+        def on_event(event: Any) -> None:
+            if type(event) is AgentSettled and not told:
+                # As a task does that starts eagerly.
+                with pytest.raises(StopIteration) as done:
+                    scripted.session.prompt("next").send(None)
+                told.append(done.value.value)
+
+        scripted.session.subscribe(on_event)
+        await scripted.session.prompt("first")
+        assert told == ["queued"]
+        assert scripted.texts_sent(1) == ["first", "a", "next"]
+        assert scripted.names().count("agent_settled") == 2
+
+    run_scripted([faux_assistant_message("a"), faux_assistant_message("b")], play, cwd=tmp_path)
+
+
+def test_after_a_compaction_by_hand_waiting_messages_are_delivered(tmp_path: Path) -> None:
+    async def play(scripted: Scripted) -> None:
+        for text in ("one", "two"):
+            await scripted.session.prompt(text * 50)
+        await scripted.session.follow_up("later")
+        await scripted.session.compact()
+        assert scripted.texts_sent(-1)[-1] == "later"
+        assert scripted.session.follow_up_messages == []
+        assert scripted.session.get_last_assistant_text() == "done"
+
+    answers = [faux_assistant_message(text) for text in ("a", "b", "summary", "rest", "done")]
+    run_scripted(answers, play, cwd=tmp_path, settings={"compaction": {"keepRecentTokens": 1}})
+
+
 def test_a_raising_listener_is_reported_and_harms_nobody(tmp_path: Path) -> None:
     async def play(scripted: Scripted) -> None:
         reported: list[Exception] = []

@@ -175,3 +175,13 @@ def test_an_aborted_answer_starts_no_compaction_unless_a_prompt_does(tmp_path: P
     assert bench.events == []
     assert not asyncio.run(bench.compactor.check(cut, skip_aborted=False))
     assert bench.last_end().result
+
+
+def test_an_answer_that_was_edited_away_since_starts_no_recovery(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [faux_assistant_message("a"), faux_assistant_message("b")])
+    answer = bench.answer(bench.model.context_window + 1)
+    bench.session.append_message(answer)
+    question = bench.session.get_entries()[0].id
+    bench.session.append_context_edit(question, {"content": "short"})
+    assert not asyncio.run(bench.compactor.check(answer))
+    assert bench.events == []

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import re
 import shlex
@@ -115,6 +116,25 @@ def test_a_timeout_of_zero_is_none(tmp_path: Path, watcher: Watcher) -> None:
     command = Command("sleep 0.05; echo out", tmp_path)
     assert run(command.request(timeout_seconds=0), watcher) == ProcessEnd(0)
     assert command.out == b"out\n"
+
+
+def test_nothing_is_started_after_an_abort(tmp_path: Path, watcher: Watcher) -> None:
+    controller = AbortController()
+    controller.abort()
+    with pytest.raises(ShellAbortedError):
+        run(Command("true", tmp_path / "missing").request(controller=controller), watcher)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_pipe_that_a_background_child_holds_is_let_go_with_the_loop(
+    tmp_path: Path, pids: Callable[[], list[int]]
+) -> None:
+    gc.collect()
+    before = open_descriptors()
+    run(Command("sleep 60 & echo $! > pids", tmp_path).request())
+    gc.collect()
+    assert is_alive(pids()[0])
+    assert open_descriptors() == before
 
 
 def test_standard_input_is_empty_and_there_is_no_terminal(tmp_path: Path, watcher: Watcher) -> None:

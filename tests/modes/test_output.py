@@ -66,6 +66,25 @@ def test_after_the_reader_has_gone_output_is_dropped_and_draining_says_so() -> N
     os.close(write_end)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="pipes of Windows do not say whether they have room")
+def test_whoever_is_held_back_goes_on_when_the_reader_leaves() -> None:
+    read_end, write_end = os.pipe()
+
+    async def scene() -> None:
+        out = OutputWriter(write_end)
+        out.write(b"x" * (HIGH_WATER_BYTES + 1))
+        draining = asyncio.create_task(out.drain())
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert not draining.done()
+        os.close(read_end)
+        with pytest.raises(OutputClosedError):
+            await asyncio.wait_for(draining, 20)
+
+    asyncio.run(scene())
+    os.close(write_end)
+
+
 def test_inside_the_guard_prints_and_child_processes_reach_standard_error() -> None:
     program = (
         "import os, subprocess, sys\n"

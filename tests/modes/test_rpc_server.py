@@ -1,5 +1,6 @@
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,31 @@ def test_a_line_that_cannot_be_carried_out_gets_one_answer_that_names_the_fault(
     assert not refused["success"]
     assert error in refused["error"]
     assert fine["success"]
+
+
+def test_the_end_of_the_input_ends_commands_that_still_run(tmp_path: Path) -> None:
+    served(tmp_path, [{"type": "bash", "command": "touch begun; sleep 5; touch ended"}])
+    assert not (tmp_path / "ended").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a pipe whose reader has left")
+def test_after_the_reader_of_the_answers_has_left_no_line_is_read(tmp_path: Path) -> None:
+    read: list[int] = []
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+
+    async def play(scripted: Scripted) -> int:
+        async def typed() -> AsyncIterator[bytes]:
+            for number in range(100):
+                read.append(number)
+                yield b'{"type":"get_commands"}'
+                await asyncio.sleep(0)
+
+        return await run_rpc_mode(scripted.pi, lines=typed(), writer=OutputWriter(write_end))
+
+    assert run_scripted([], play, cwd=tmp_path) == 1
+    os.close(write_end)
+    assert len(read) < 10
 
 
 def test_a_new_session_goes_on_being_heard(tmp_path: Path) -> None:

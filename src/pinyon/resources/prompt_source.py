@@ -64,7 +64,7 @@ def resolve_prompt_text(text: str, diagnostics: list[ResourceDiagnostic]) -> str
 
 
 def _existing_path(text: str) -> Path | None:
-    if not text.strip() or "\0" in text:
+    if not text.strip():
         return None
     path = _config.expand_home(text)
     try:
