@@ -271,3 +271,18 @@ def test_a_required_value_that_leads_nowhere_names_its_target(value: str, reason
 
 def test_a_required_value_is_returned() -> None:
     assert asyncio.run(ConfigValues().require("Bearer $KEY", LOOK_UP, "header")) == "Bearer one"
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
+def test_a_process_that_ignores_the_end_of_its_command_is_killed(tmp_path: Path) -> None:
+    child = f"trap '' TERM; echo $$ > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pid; while :; do sleep 0.05; done"
+    outcome = asyncio.run(command_output(f'sh -c "{child.replace("$", chr(92) + "$")}" & wait', timeout_s=1.5))
+    assert "did not finish" in str(outcome.problem)
+    pid = int((tmp_path / "pid").read_text())
+    for _ in range(1000):
+        state = Path(f"/proc/{pid}/stat")
+        if not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z":
+            return
+        time.sleep(0.01)
+    os.kill(pid, 9)
+    pytest.fail("it lives on")

@@ -238,6 +238,18 @@ def test_a_prompt_from_within_the_settled_event_runs_afterwards(tmp_path: Path) 
     run_scripted([faux_assistant_message("a"), faux_assistant_message("b")], play, cwd=tmp_path)
 
 
+def test_messages_of_a_cleared_queue_are_not_sent(tmp_path: Path) -> None:
+    async def play(scripted: Scripted) -> None:
+        await scripted.session.steer("a")
+        await scripted.session.follow_up("b")
+        assert scripted.session.clear_queue() == (["a"], ["b"])
+        assert scripted.session.pending_message_count == 0
+        await scripted.session.prompt("go")
+        assert [scripted.texts_sent(index) for index in range(len(scripted.requests))] == [["go"]]
+
+    run_scripted([faux_assistant_message("done")], play, cwd=tmp_path)
+
+
 def test_after_a_compaction_by_hand_waiting_messages_are_delivered(tmp_path: Path) -> None:
     async def play(scripted: Scripted) -> None:
         for text in ("one", "two"):

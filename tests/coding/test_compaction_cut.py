@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pinyon.ai.message import BashExecutionMessage
+from pinyon.ai.content import ImageContent, TextContent
+from pinyon.ai.message import BashExecutionMessage, UserMessage
 from pinyon.coding.compaction.cut import CompactionPreparation, prepare_compaction
 from pinyon.coding.compaction.estimate import estimate_context_tokens, estimate_messages_tokens
 from pinyon.coding.compaction.serialize import serialize_conversation
@@ -84,3 +85,21 @@ def test_serialised_history_is_byte_for_byte_the_recorded_one(
     history = [m for m in preparation.messages_to_summarize if not isinstance(m, BashExecutionMessage)]
     text = serialize_conversation(convert_to_llm(history))
     assert hashlib.sha256(text.encode()).hexdigest() == expected["sha256WithoutBash"]
+
+
+def test_an_image_counts_for_twelve_hundred_tokens_and_a_rest_for_a_whole_one() -> None:
+    image, text = ImageContent(data="x", mime_type="image/png"), TextContent(text="abcde")
+    assert estimate_messages_tokens([UserMessage(content=[image], timestamp=1)]) == 1200
+    assert estimate_messages_tokens([UserMessage(content=[image, text], timestamp=1)]) == 1202
+
+
+def test_files_of_an_earlier_summary_are_carried_over(tmp_path: Path) -> None:
+    session = Session.in_memory(tmp_path)
+    session.append_message(UserMessage(content="zero", timestamp=1))
+    details = {"readFiles": ["/read"], "modifiedFiles": ["/changed"]}
+    session.append_compaction("so far", None, 10, details, False)
+    for text in ("one", "two"):
+        session.append_message(UserMessage(content=text, timestamp=1))
+    preparation = prepared(session, 1)
+    assert preparation is not None
+    assert (preparation.previous_summary, preparation.file_ops.details()) == ("so far", details)

@@ -185,3 +185,17 @@ def test_an_answer_that_was_edited_away_since_starts_no_recovery(tmp_path: Path)
     bench.session.append_context_edit(question, {"content": "short"})
     assert not asyncio.run(bench.compactor.check(answer))
     assert bench.events == []
+
+
+def test_an_answer_from_before_the_last_compaction_starts_none(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, [faux_assistant_message(text) for text in "abcd"])
+    asyncio.run(bench.compactor.compact())
+    for _ in range(2):
+        bench.session.append_message(UserMessage(content="more " * 20, timestamp=2**45))
+        bench.session.append_message(bench.answer(10))
+    bench.events.clear()
+    huge = bench.model.context_window - 50
+    assert not asyncio.run(bench.compactor.check(bench.answer(huge, timestamp=1)))
+    assert bench.events == []
+    assert not asyncio.run(bench.compactor.check(bench.answer(huge)))
+    assert bench.last_end().result

@@ -6,6 +6,7 @@ import pytest
 
 from pinyon.resources.diagnostic import ResourceDiagnostic
 from pinyon.resources.prompt_source import load_append_prompt, load_system_prompt
+from pinyon.resources.text_file import MAX_TEXT_BYTES
 
 
 class Sources:
@@ -101,3 +102,10 @@ def test_a_prompt_file_that_cannot_be_read_is_told_and_the_next_one_is_taken(sou
 
 def test_without_an_agent_folder_only_the_project_counts(tmp_path: Path) -> None:
     assert load_system_prompt(tmp_path, None, trusted=True, diagnostics=[]) is None
+
+
+def test_a_prompt_file_without_an_end_is_not_used(sources: Sources) -> None:
+    with (sources.agent_dir / "SYSTEM.md").open("wb") as file:
+        file.truncate(MAX_TEXT_BYTES + 1)
+    assert sources.system() is None
+    assert "larger than 16 MiB" in sources.diagnostics[0].message

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from pinyon.resources.trust import (
-    GATED_NAMES,
     TrustStoreError,
     decide_project_trust,
     has_gated_resources,
@@ -42,7 +41,10 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path.resolve())
 
 
-@pytest.mark.parametrize("name", GATED_NAMES)
+@pytest.mark.parametrize(
+    "name",
+    ["settings.json", "mcp.json", "extensions", "skills", "prompts", "themes", "SYSTEM.md", "APPEND_SYSTEM.md"],
+)
 def test_each_project_resource_needs_trust(place: Place, name: str) -> None:
     assert not has_gated_resources(place.project, home=place.home)
     place.gate(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -338,3 +339,13 @@ def test_an_import_that_finds_no_room_leaves_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-c", FULL_DISK, str(source), str(tmp_path / "sessions")]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "File too large\n"
     assert list((tmp_path / "sessions").iterdir()) == []
+
+
+def test_the_draft_of_an_export_that_was_killed_is_no_obstacle(tmp_path: Path) -> None:
+    session = Session.in_memory(tmp_path)
+    session.append_message(user("a"))
+    target = tmp_path / "out.jsonl"
+    target.with_name(f".out.jsonl.{os.getpid()}.tmp").write_text("left behind")
+    export_session_to_jsonl(session, target)
+    assert texts(Session.open(target)) == ["a"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]

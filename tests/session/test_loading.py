@@ -425,3 +425,16 @@ def test_a_large_file_is_opened_line_by_line_in_bounded_memory(path: Path) -> No
     )
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 25, "megabytes for a file of 86"
+
+
+def test_a_second_header_is_skipped_and_told(path: Path) -> None:
+    write_lines(path, HEADER, user_line("a", None), HEADER, answer_line("b", "a"))
+    session = Session.open(path)
+    assert [entry.id for entry in session.get_entries()] == ["a", "b"]
+    assert kinds_of(session) == ["skipped_line"]
+    assert "second session header" in session.diagnostics[0].message
+
+
+def test_of_very_much_damage_only_the_first_is_kept(path: Path) -> None:
+    write_lines(path, HEADER, user_line("a", None), *["garbage"] * 60)
+    assert [problem.line for problem in Session.open(path).diagnostics] == list(range(3, 53))

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -611,3 +611,25 @@ def test_copies_of_an_entry_may_be_changed() -> None:
     copy = wire(session)[0]
     copy["data"]["a"] = 2
     assert session.get_entries()[0].data == {"a": 1}
+
+
+def test_turning_to_another_file_gives_the_lease_of_the_old_one_back(tmp_path: Path) -> None:
+    log: list[str] = []
+    session = Session.create("/proj", tmp_path, id="first", lease=lambda: RecordingLease(log))
+    session.append_message(user("a"))
+    assert len(log) == 1
+    session.new_session(id="second")
+    assert len(log) == 2
+    assert log[1].startswith("release")
+
+
+def test_an_empty_file_that_cannot_be_filled_is_empty_again(tmp_path: Path) -> None:
+    def lines() -> Iterator[bytes]:
+        yield b"x" * 2**21
+        raise ValueError("broken")
+
+    path = tmp_path / "s.jsonl"
+    path.touch()
+    with pytest.raises(ValueError, match="broken"):
+        FileStore(path).create(lines())
+    assert path.read_bytes() == b""
