@@ -28,25 +28,3 @@ def test_each_loop_has_one_value_that_is_closed_when_the_loop_shuts_down() -> No
     first, second = asyncio.run(scenario()), asyncio.run(scenario())
     assert first is not second
     assert (first.is_closed, second.is_closed) == (True, True)
-
-
-def test_a_value_can_be_closed_early_and_made_again() -> None:
-    local = LoopLocal(Resource, close)
-
-    async def scenario() -> None:
-        first = local.get()
-        await local.close()
-        assert first.is_closed
-        assert local.get() is not first
-
-    asyncio.run(scenario())
-
-
-def test_closing_without_a_value_does_nothing() -> None:
-    made: list[int] = []
-
-    async def scenario() -> None:
-        await LoopLocal(lambda: made.append(1), lambda _: asyncio.sleep(0)).close()
-
-    asyncio.run(scenario())
-    assert made == []

@@ -35,12 +35,6 @@ class LoopLocal(Generic[Value]):
             _start(entry[1])
         return entry[0]
 
-    async def close(self) -> None:
-        """Clean up the value of the running loop now; a later `get` makes a new one."""
-        entry = self._values.get(asyncio.get_running_loop())
-        if entry is not None:
-            await entry[1].aclose()
-
     async def _keep(self, loop: asyncio.AbstractEventLoop, value: Value) -> AsyncGenerator[None, None]:
         # A started generator is the one thing that every loop closes on its way out.
         try:

@@ -182,8 +182,3 @@ class Pool:
 
 
 POOLS: LoopLocal[Pool] = LoopLocal(Pool, Pool.close)
-
-
-async def close_connections() -> None:
-    """Drop the connections of the running loop; loops do this by themselves when they shut down."""
-    await POOLS.close()

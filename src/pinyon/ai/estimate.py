@@ -51,11 +51,6 @@ class ThinkingBudget(msgspec.Struct, frozen=True):
     budget: int
 
 
-def text_tokens(text: str) -> int:
-    """Estimated tokens of a text."""
-    return _tokens(utf16_len(text))
-
-
 def _tokens(chars: int) -> int:
     return math.ceil(chars / CHARS_PER_TOKEN)
 

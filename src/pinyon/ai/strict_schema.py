@@ -182,14 +182,6 @@ def _input_property(tool: Tool) -> str:
     return str(names[0])
 
 
-def grammar_input(tool_name: str, arguments: Mapping[str, Any], input_property: str) -> str:
-    """The free text in the arguments of a grammar tool; raises `SamplingError` where it is not a string."""
-    value = arguments.get(input_property)
-    if not isinstance(value, str):
-        raise SamplingError(f"the call of grammar tool {tool_name!r} needs the argument {input_property!r} as a string")
-    return value
-
-
 class GrammarInput:
     """Presents the free text of a grammar tool call as the JSON text of its arguments, piece by piece."""
 

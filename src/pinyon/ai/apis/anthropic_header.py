@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pinyon.ai.apis.anthropic_option import AnthropicRequest
 from pinyon.ai.copilot import COPILOT_PROVIDER, copilot_headers
@@ -104,9 +104,3 @@ def betas_of(request: AnthropicRequest, *, has_tools: bool, changes_tools: bool)
     if changes_tools:
         betas.append(INLINE_TOOLS_BETA)
     return betas
-
-
-def sets_betas(request: AnthropicRequest) -> bool:
-    """Whether model or caller state the betas themselves, also to have none."""
-    layers: tuple[Mapping[str, str | None] | None, ...] = (request.model.headers or None, request.options.headers)
-    return any(name.lower() == "anthropic-beta" for layer in layers for name in layer or {})

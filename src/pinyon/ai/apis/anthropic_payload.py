@@ -43,7 +43,7 @@ class Payload(msgspec.Struct, kw_only=True):
         mark = self.request.cache_control
         if mark is not None:
             mark_last_turn(turns, mark)
-        body: dict[str, Any] = {"model": self.head["model"], "messages": [msgspec.Raw(turn) for turn in turns]}
+        body: dict[str, Any] = {"model": self.head["model"], "messages": msgspec.Raw(b"[" + b",".join(turns) + b"]")}
         body |= self.head
         if not skip_turns:
             body |= {"system": self.system} if self.system else {}

@@ -43,6 +43,7 @@ class TurnWriter:
     def __init__(self, request: AnthropicRequest, tool_blocks: ToolBlocks) -> None:
         self._request = request
         self._tool_blocks = tool_blocks
+        self._answer_key = ("answer", request.compat.allow_empty_signature)
         self._turns: list[bytes] = []
         self._held: list[SystemMessage] = []
         self._results: list[ToolResultMessage] = []
@@ -78,7 +79,7 @@ class TurnWriter:
         """The turn of one message; empty when nothing of it is sent."""
         if isinstance(message, UserMessage):
             return _kept(message, "user", _user_json)
-        return _kept(message, ("answer", self._request.compat.allow_empty_signature), self._answer_json)
+        return _kept(message, self._answer_key, self._answer_json)
 
     def _answer_json(self, message: AssistantMessage) -> bytes:
         content = [block for part in message.content if (block := self._assistant_block(part)) is not None]
