@@ -56,7 +56,8 @@ class TurnWriter:
             elif isinstance(message, SystemMessage):
                 self._held.append(message)
             else:
-                self._flush_results()
+                if self._results:
+                    self._flush_results()
                 self._add(message)
         self._flush_results()
         self._flush_held()
