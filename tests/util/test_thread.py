@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -48,3 +50,28 @@ def test_a_cancelled_caller_leaves_at_once_and_the_loop_may_close_before_the_thr
     assert not finished.is_set()
     release.set()
     assert finished.wait(30)
+
+
+def _run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout
+
+
+@pytest.mark.parametrize(("exit_wait_s", "printed"), [(30.0, "done"), (0.0, "")])
+def test_the_end_of_the_program_waits_only_where_that_was_asked_for(exit_wait_s: float, printed: str) -> None:
+    code = f"""
+import os, time
+from pinyon._util.thread import start_daemon
+start_daemon(lambda: (time.sleep(0.3), os.write(1, b"done")), "worker", exit_wait_s={exit_wait_s})
+"""
+    assert _run(code) == printed
+
+
+def test_certificates_that_are_being_loaded_are_finished_before_the_program_ends() -> None:
+    code = """
+import atexit
+from pinyon.ai import tls
+atexit.register(lambda: print(len(tls._ready)))  # runs after what was registered later
+tls.warm_up()
+"""
+    assert _run(code) == "1\n"

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pinyon._util.thread import in_daemon_thread
+from pinyon._util.thread import in_daemon_thread, start_daemon
 from pinyon.ai.transport import TransportError
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ _CA_FILES = (
     "/etc/pki/tls/certs/ca-bundle.crt",
     "/etc/ssl/ca-bundle.pem",
 )
+_THREAD = "pinyon-tls"
+_EXIT_WAIT_S = 2.0
+"""OpenSSL frees its tables at exit; a thread that still reads certificates would then end the program by a crash."""
 _lock = threading.Lock()
 
 
@@ -34,7 +37,7 @@ async def tls_context() -> ssl.SSLContext:
     sources = _configured_sources()
     if _is_ready(sources):
         return _context(*sources)
-    return await in_daemon_thread(lambda: _locked_context(sources), "pinyon-tls")
+    return await in_daemon_thread(lambda: _locked_context(sources), _THREAD, exit_wait_s=_EXIT_WAIT_S)
 
 
 def warm_up() -> None:
@@ -47,7 +50,7 @@ def warm_up() -> None:
         except TransportError:
             return  # the first request reports it
 
-    threading.Thread(target=work, name="pinyon-tls", daemon=True).start()
+    start_daemon(work, _THREAD, exit_wait_s=_EXIT_WAIT_S)
 
 
 def _configured_sources() -> tuple[str | None, str | None, str | None]:
