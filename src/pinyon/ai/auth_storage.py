@@ -8,9 +8,11 @@ was read from it last stays in use.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import os
-from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
+from collections import ChainMap
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,6 +42,9 @@ from pinyon.ai.oauth import (
     needs_refresh,
 )
 from pinyon.ai.provider import canonical_id, environment_source, find_provider
+from pinyon.ai.renewal_journal import RenewalJournal
+from pinyon.ai.sign_in.catalogue import BuiltInSignIns
+from pinyon.ai.sign_in.context import SignInContext
 from pinyon.errors import AuthError
 
 CredentialChange = Callable[["Credential | None"], "Awaitable[Credential | None] | Credential | None"]
@@ -54,7 +59,8 @@ Result = TypeVar("Result")
 class AuthStorage:
     """Credentials by provider id. Precedence: a key of this run, then the stored credential.
 
-    `env` is the environment that variables come from, the process's own by default.
+    `env` is the environment that variables come from, the process's own by default. `oauth_providers` are the sign-in
+    flows; by default the built-in ones, which work with what stands in `sign_in`.
     """
 
     def __init__(
@@ -67,8 +73,13 @@ class AuthStorage:
         oauth_providers: Mapping[str, OAuthProvider] | None = None,
     ) -> None:
         self.env: Mapping[str, str] = os.environ if env is None else env
-        self.oauth_providers: dict[str, OAuthProvider] = dict(oauth_providers or {})
+        self.sign_in = SignInContext(env=env, clock=clock)
+        flows = BuiltInSignIns(self.sign_in) if oauth_providers is None else oauth_providers
+        # Registered flows cover built-in ones, which are there again when a registration is taken back.
+        self.oauth_providers: MutableMapping[str, OAuthProvider] = ChainMap({}, flows)  # type: ignore[arg-type]
         self._backend = backend
+        self._journal = RenewalJournal(backend.path) if isinstance(backend, FileBackend) else None
+        self._unstored: dict[str, tuple[OAuthCredential, OAuthCredential]] = {}
         self._values = values or ConfigValues()
         self._clock = clock
         self._runtime: dict[str, str] = {}
@@ -189,15 +200,17 @@ class AuthStorage:
 
     def set(self, provider: str, credential: Credential) -> None:
         """Store a credential in place of the present one. Blocks for a moment; raises `AuthError`."""
+        before = self.get(provider)
         self._backend.update(lambda text: self._changed(text, provider, credential))
-        self._revision = _NOT_READ
+        self._written(provider, before)
 
     def remove(self, provider: str) -> None:
         """Delete the stored credential and the key of this run. Blocks for a moment; raises `AuthError`."""
         self.remove_runtime_api_key(provider)
         if self._entry(provider) is not None:
+            before = self.get(provider)
             self._backend.update(lambda text: self._without(text, provider))
-            self._revision = _NOT_READ
+            self._written(provider, before)
 
     logout = remove
 
@@ -221,9 +234,10 @@ class AuthStorage:
         Raises `AuthError` when the store cannot be read or written; then it is as it was.
         """
         outcome: Credential | None = None
+        before: Credential | None = None
 
         async def rewrite(text: str | None) -> str | None:
-            nonlocal outcome
+            nonlocal outcome, before
             entries = parse_entries(text, self._backend.name)
             outcome = credential_from_wire(entries.get(_stored_name(entries, provider)))
             changed = change(outcome)
@@ -231,11 +245,11 @@ class AuthStorage:
                 changed = await changed
             if changed is None:
                 return None
-            outcome = changed
+            before, outcome = outcome, changed
             return self._changed(text, provider, changed)
 
         await self._backend.update_async(rewrite)
-        self._revision = _NOT_READ
+        self._written(provider, before)
         return outcome
 
     async def delete(self, provider: str) -> None:
@@ -246,8 +260,9 @@ class AuthStorage:
             return self._without(text, provider)
 
         if self._entry(provider) is not None:
+            before = self.get(provider)
             await self._backend.update_async(rewrite)
-            self._revision = _NOT_READ
+            self._written(provider, before)
 
     async def flush(self) -> None:
         """Wait for renewals that are under way; call it before the process ends, or a new token may be lost."""
@@ -284,7 +299,8 @@ class AuthStorage:
         stored = self.get(provider_id)
         if not isinstance(stored, OAuthCredential):
             raise OAuthError(f"no sign-in is stored for provider {provider_id!r}")
-        if is_plain_key(stored) or not needs_refresh(stored, self._clock.now_ms(), min_validity_ms):
+        is_fresh = is_plain_key(stored) or not needs_refresh(stored, self._clock.now_ms(), min_validity_ms)
+        if is_fresh and not self._is_renewal_open(provider_id, stored):
             return stored
         flow = self.oauth_providers.get(provider_id)
         if flow is None:
@@ -298,10 +314,12 @@ class AuthStorage:
         async def change(current: Credential | None) -> Credential | None:
             if not isinstance(current, OAuthCredential):
                 return None
-            if not needs_refresh(current, self._clock.now_ms(), min_validity_ms):
-                return None
-            renewed = await _refresh_in_time(provider_id, flow, current)
-            return msgspec.structs.replace(renewed, extra=current.extra | renewed.extra)
+            recovered = self._recovered(provider_id, current)
+            latest = recovered or current
+            if not needs_refresh(latest, self._clock.now_ms(), min_validity_ms):
+                return recovered
+            renewed = await self._exchanged(provider_id, flow, current, recovered)
+            return msgspec.structs.replace(renewed, extra=latest.extra | renewed.extra)
 
         renewed = await self.modify(provider_id, change)
         if not isinstance(renewed, OAuthCredential):
@@ -311,6 +329,49 @@ class AuthStorage:
                 f"provider {provider_id!r} gave a token that is valid for less than {min_validity_ms // 1000} s"
             )
         return renewed
+
+    async def _exchanged(
+        self, provider_id: str, flow: OAuthProvider, stored: OAuthCredential, recovered: OAuthCredential | None
+    ) -> OAuthCredential:
+        """The renewed tokens, written down before anything else happens. The store's lock is held."""
+        if self._journal is None:
+            return await _refresh_in_time(provider_id, flow, recovered or stored)
+        was_open = self._journal.has_record(provider_id, stored)
+        if recovered is None:
+            self._journal.begin(provider_id, stored)
+        try:
+            renewed = await _refresh_in_time(provider_id, flow, recovered or stored, was_interrupted=was_open)
+        except AuthError:
+            if recovered is None:
+                self._journal.drop(provider_id, stored)
+            raise
+        self._unstored[provider_id] = (stored, renewed)
+        with contextlib.suppress(OSError):  # the store is written next, and until then this process remembers
+            self._journal.keep(provider_id, stored, renewed)
+        return renewed
+
+    def _recovered(self, provider_id: str, stored: OAuthCredential) -> OAuthCredential | None:
+        """What a renewal of the stored token brought that did not reach the store. The store's lock is held."""
+        before, renewed = self._unstored.get(provider_id, (None, None))
+        if before == stored:
+            return renewed
+        if self._journal is None:
+            return None
+        entries = parse_entries(self._backend.load(), self._backend.name)
+        named = ((canonical_id(name), credential_from_wire(entry)) for name, entry in entries.items())
+        self._journal.tidy((name, entry) for name, entry in named if isinstance(entry, OAuthCredential))
+        return self._journal.recover(provider_id, stored)
+
+    def _is_renewal_open(self, provider_id: str, stored: OAuthCredential) -> bool:
+        return self._journal is not None and self._journal.has_record(provider_id, stored)
+
+    def _written(self, provider: str, before: Credential | None) -> None:
+        """The store was written; `before` is no longer in it."""
+        self._revision = _NOT_READ
+        provider_id = canonical_id(provider)
+        self._unstored.pop(provider_id, None)
+        if self._journal is not None and isinstance(before, OAuthCredential):
+            self._journal.drop(provider_id, before)
 
     async def _uninterrupted(self, work: Awaitable[Result]) -> Result:
         task = asyncio.ensure_future(work)
@@ -413,7 +474,9 @@ def _stored_name(entries: Mapping[str, Any], provider: str) -> str:
     return next((name for name in names if name in entries), provider_id)
 
 
-async def _refresh_in_time(provider_id: str, flow: OAuthProvider, credential: OAuthCredential) -> OAuthCredential:
+async def _refresh_in_time(
+    provider_id: str, flow: OAuthProvider, credential: OAuthCredential, *, was_interrupted: bool = False
+) -> OAuthCredential:
     doing = f"renewing the sign-in of provider {provider_id!r}"
     try:
         async with asyncio.timeout(REFRESH_TIMEOUT_S):
@@ -422,4 +485,5 @@ async def _refresh_in_time(provider_id: str, flow: OAuthProvider, credential: OA
         raise OAuthError(f"{doing} took longer than {REFRESH_TIMEOUT_S:g} s; try again") from None
     except Exception as error:  # noqa: BLE001 - flows may be extensions, and servers echo tokens
         reason = redact(str(error), [credential.access, credential.refresh])
-        raise OAuthError(f"{doing} failed: {reason}; try again or sign in again") from None
+        hint = " (an earlier renewal was interrupted, so the old token may be used up)" if was_interrupted else ""
+        raise OAuthError(f"{doing} failed: {reason}{hint}; try again or sign in again") from None

@@ -23,6 +23,7 @@ from pinyon.ai.message import AssistantMessage, Message
 from pinyon.ai.model import Model, ThinkingLevel
 from pinyon.ai.model_layer import ProviderLayers, build_models
 from pinyon.ai.models_json import ModelsFile, ModelsProblem, ProviderConfig, load_models_file
+from pinyon.ai.oauth import AccountSignIn
 from pinyon.ai.option import StreamOptions
 from pinyon.ai.provider import canonical_id, default_models, display_name, fill_placeholders, find_provider, providers
 from pinyon.ai.registration import Registration
@@ -175,8 +176,13 @@ class ModelRegistry:
         self, provider_id: str, registration: Registration | None
     ) -> Callable[[Sequence[Model]], Sequence[Model]] | None:
         modify = registration.modify_models if registration else None
-        credential = self.auth_storage.get(provider_id) if modify else None
-        if modify is None or not isinstance(credential, OAuthCredential):
+        credential = self.auth_storage.get(provider_id)
+        if not isinstance(credential, OAuthCredential):
+            return None
+        flow: object = self.auth_storage.oauth_providers.get(provider_id)
+        if modify is None and isinstance(flow, AccountSignIn):
+            modify = flow.account_models
+        if modify is None:
             return None
         return lambda models: modify(models, credential)
 

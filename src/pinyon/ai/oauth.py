@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal, Protocol, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
 from pinyon._util.abort import AbortSignal
 from pinyon.ai.credential import OAuthCredential
+from pinyon.ai.model import Model
 from pinyon.errors import AuthError
 
 REFRESH_MARGIN_MS = 300_000
@@ -100,6 +101,28 @@ class OAuthProvider(Protocol):
         ...
 
 
+@runtime_checkable
+class LimitedSignIn(Protocol):
+    """A flow that may lack something, such as a client id that the user must configure."""
+
+    def login_problem(self) -> str | None:
+        """What to do before the flow can sign in; None where it can."""
+        ...
+
+    def renewal_problem(self) -> str | None:
+        """What to do before the flow can renew tokens; None where it can."""
+        ...
+
+
+@runtime_checkable
+class AccountSignIn(Protocol):
+    """A flow whose accounts do not all have the same models."""
+
+    def account_models(self, models: Sequence[Model], credential: OAuthCredential) -> Sequence[Model]:
+        """The models that the account of a credential has."""
+        ...
+
+
 OAuthProviders: TypeAlias = Mapping[str, OAuthProvider]
 
 
@@ -111,3 +134,13 @@ def needs_refresh(credential: OAuthCredential, now_ms: int, min_validity_ms: int
 def is_plain_key(credential: OAuthCredential) -> bool:
     """Whether the sign-in produced a permanent key, which needs no flow to be used."""
     return not credential.refresh and credential.expires >= NEVER_EXPIRES_MS
+
+
+def login_problem(flow: OAuthProvider) -> str | None:
+    """What to do before `flow` can sign in; None where it can."""
+    return flow.login_problem() if isinstance(flow, LimitedSignIn) else None
+
+
+def renewal_problem(flow: OAuthProvider) -> str | None:
+    """What to do before `flow` can renew tokens; None where it can."""
+    return flow.renewal_problem() if isinstance(flow, LimitedSignIn) else None

@@ -17,7 +17,7 @@ from pinyon.ai.config_value import ConfigValues, Lookup, is_command, is_resolvab
 from pinyon.ai.credential import ApiKeyCredential, Credential, OAuthCredential
 from pinyon.ai.local_server import LOCAL_PROVIDERS, local_key_variable
 from pinyon.ai.models_json import ProviderConfig
-from pinyon.ai.oauth import TokenAuth, is_plain_key
+from pinyon.ai.oauth import TokenAuth, is_plain_key, renewal_problem
 from pinyon.ai.provider import Provider, environment_source, find_provider, missing_variables
 from pinyon.ai.request_header import layer_headers
 from pinyon.errors import AuthError
@@ -231,8 +231,11 @@ class AuthResolver:
         """Why a stored credential is of a kind that the provider does not take here."""
         known = find_provider(provider_id)
         if isinstance(stored, OAuthCredential):
-            if provider_id in self._storage.oauth_providers or is_plain_key(stored):
+            if is_plain_key(stored):
                 return None
+            if (flow := self._storage.oauth_providers.get(provider_id)) is not None:
+                problem = renewal_problem(flow) if self._storage.is_expired(stored) else None
+                return f"its stored sign-in has run out, and {problem}" if problem else None
             if known is None or "oauth" not in known.auth:
                 return f"its stored sign-in only works in the client that made it; {_USE_A_KEY}"
             if self._storage.is_expired(stored):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from pinyon.testing.fake_anthropic import AnthropicAnswer, anthropic_answer, anthropic_reply
     from pinyon.testing.fake_clock import FakeClock
+    from pinyon.testing.fake_oauth import FakeOAuth
     from pinyon.testing.fake_openai import conversation_fault, openai_answer, strict_reply
     from pinyon.testing.fake_server import Cut, Delay, FakeServer, Gate, RecordedRequest, Reply, Stall
     from pinyon.testing.stream import collect, event_names, final_message
@@ -29,6 +30,7 @@ __all__ = [
     "DeferredPolicy",
     "Delay",
     "FakeClock",
+    "FakeOAuth",
     "FakeServer",
     "FauxProvider",
     "FauxState",
@@ -70,6 +72,7 @@ __getattr__, __dir__, _ = lazy_exports(
             "anthropic_reply",
         ),
         "pinyon.testing.fake_clock": ("FakeClock",),
+        "pinyon.testing.fake_oauth": ("FakeOAuth",),
         "pinyon.testing.fake_openai": (
             "conversation_fault",
             "openai_answer",

@@ -1,0 +1,1 @@
+"""Sign-in flows, one module for each provider. A module that is left out takes its provider's sign-in with it."""
