@@ -219,3 +219,15 @@ def test_arguments_that_cannot_be_used_end_it_before_the_first_line(home: Home) 
         code, output, errors = home.run("--mode", "rpc", *arguments)
         assert (code, output) == (1, "")
         assert errors.startswith("Error: ")
+
+
+def test_export_html_answers_with_the_path_and_refuses_an_unsaved_session(rpc: RpcProcess, home: Home) -> None:
+    refused = rpc.ask({"id": "e", "type": "export_html", "outputPath": "early.html"})
+    assert refused["success"] is False
+    assert "nothing is saved" in refused["error"]
+    rpc.run("hello")
+    assert rpc.ask({"id": "f", "type": "export_html", "outputPath": "p.html"})["data"] == {"path": "p.html"}
+    assert "session-data" in (home.project / "p.html").read_text()
+    name = rpc.ask({"id": "g", "type": "export_html"})["data"]["path"]
+    assert name.startswith("pi-session-")
+    assert (home.project / name).exists()

@@ -25,8 +25,12 @@ def mask_secret(secret: str) -> str:
 
 def redact(text: str, secrets: Iterable[str | None] = ()) -> str:
     """`text` without the given secrets and without what looks like one: bearer tokens, key headers, URL passwords."""
+    return _HEADER_SECRET.sub(rf"\g<1>{MASK}", redact_transcript(text, secrets))
+
+
+def redact_transcript(text: str, secrets: Iterable[str | None] = ()) -> str:
+    """Like `redact`, for texts that are full of source code: what follows a header's name stays readable there."""
     for secret in sorted({secret for secret in secrets if secret and len(secret) >= MIN_SECRET_LENGTH}, key=len)[::-1]:
         text = text.replace(secret, MASK)
     text = _URL_PASSWORD.sub(MASK, text)
-    text = _HEADER_SECRET.sub(rf"\g<1>{MASK}", text)
     return _BEARER.sub(rf"\g<1>{MASK}", text)

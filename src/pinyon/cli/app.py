@@ -88,6 +88,8 @@ def _run_async_demo(arguments: Sequence[str]) -> int:
 def _run_mode(args: CliArgs) -> int:
     cwd = _working_directory()
     _move_old_credentials()
+    if args.export is not None:
+        return _export(args.export, args.messages)
     if args.list_models:
         return _list_models(args, cwd)
     mode = args.mode or ("text" if args.print or not _is_terminal() else None)
@@ -227,6 +229,18 @@ def _services(args: CliArgs, cwd: Path) -> Services:
         for name in ("HTTP_PROXY", "HTTPS_PROXY"):
             os.environ.setdefault(name, proxy)
     return services
+
+
+def _export(source: str, messages: Sequence[str]) -> int:
+    from pinyon.ai.auth_storage import AuthStorage
+    from pinyon.ai.known_secret import known_secrets
+    from pinyon.export import PageExtras, export_from_file
+
+    if len(messages) > 1:
+        return fail(f"--export writes one page; there is nothing to do with {messages[1]!r}")
+    secrets = known_secrets(AuthStorage.create())
+    page = export_from_file(source, messages[0] if messages else None, PageExtras(secrets=secrets))
+    return write(sys.stdout, f"Exported to {strip_terminal_control(str(page))}\n")
 
 
 def _list_models(args: CliArgs, cwd: Path) -> int:

@@ -123,7 +123,7 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             planned=True,
             instead="--session goes on in a session itself, and a copy of its file is a session too",
         ),
-        Flag("--export", "text", "write a session as HTML; the output file may follow", value="file", planned=True),
+        Flag("--export", "text", "write a session as HTML; the output file may follow", value="file"),
     ),
     "Tools": (
         Flag(

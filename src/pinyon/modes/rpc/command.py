@@ -312,6 +312,13 @@ async def clone(pi: PiAgent, fields: Fields) -> Answer:
     return {"cancelled": change.cancelled}
 
 
+async def export_html(pi: PiAgent, fields: Fields) -> Answer:
+    """Write the page of the session."""
+    from pinyon.coding.page_export import export_page
+
+    return {"path": str(export_page(pi.session, pi.services, optional_text(fields, "outputPath")))}
+
+
 _QUEUE_MODES: tuple[QueueMode, ...] = ("all", "one-at-a-time")
 
 
@@ -341,7 +348,7 @@ _FUNCTIONS: tuple[CommandFn, ...] = (
     get_commands, set_session_name,
     set_model, cycle_model, get_available_models,
     set_thinking_level, cycle_thinking_level, get_available_thinking_levels,
-    new_session, switch_session, fork, clone,
+    new_session, switch_session, fork, clone, export_html,
     set_steering_mode, set_follow_up_mode, set_auto_compaction, set_auto_retry,
 )  # fmt: skip
 

@@ -1,0 +1,29 @@
+"""The page of the running session: what its file holds, with the prompt and the tools that are in force."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pinyon.ai.known_secret import known_secrets
+from pinyon.ai.tool import Tool
+
+if TYPE_CHECKING:
+    from pinyon.coding.agent_session import AgentSession
+    from pinyon.coding.services import Services
+
+
+def export_page(session: AgentSession, services: Services, path: str | Path | None = None) -> Path:
+    """Write the page; returns its path as given, or a name in the current folder.
+
+    Raises `SessionError` for a session that has no file yet and for a path that cannot be written.
+    """
+    from pinyon.export.html import export_session_to_html
+    from pinyon.export.page import PageExtras
+
+    extras = PageExtras(
+        system_prompt=session.system_prompt,
+        tools=[Tool(tool.name, tool.description, tool.parameters) for tool in session.toolset.active],
+        secrets=known_secrets(services.auth_storage),
+    )
+    return export_session_to_html(session.session, path, extras)
