@@ -9,10 +9,10 @@ DEV := $(VENV)/.dev-installed
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DELETE_ON_ERROR:
-.PHONY: demo test check fix docs bench clean help
+.PHONY: demo test check fix docs catalogue bench clean help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
 
 demo: $(PACKAGE) ## watch a scripted model fix a bug with the real tools; needs no key and no network
 	@$(BIN)/pinyon demo
@@ -33,6 +33,10 @@ fix: $(DEV) ## let ruff repair and format
 
 docs: $(DEV) ## write the generated pages anew
 	$(BIN)/python scripts/generate_docs.py
+
+catalogue: $(DEV) ## build the data files of models anew from published data sets; needs the package index
+	@mkdir -p build/data-sets
+	$(BIN)/python -m scripts.build_catalogue --sources build/data-sets --download --write
 
 bench: $(PACKAGE) ## measure; PI_CMD='…' puts the original's figures beside ours
 	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)

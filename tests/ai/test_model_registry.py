@@ -285,7 +285,9 @@ def test_a_header_of_the_request_may_carry_the_credential(tmp_path: Path) -> Non
 def test_an_address_with_placeholders_is_filled_and_the_gateway_gets_its_own_header(tmp_path: Path) -> None:
     stored = {"cloudflare-ai-gateway": {"type": "api_key", "key": "k", "env": {"CLOUDFLARE_GATEWAY_ID": "gw"}}}
     registry = registry_of(tmp_path, stored=stored, env={"CLOUDFLARE_ACCOUNT_ID": "acc"})
-    model, options = prepared(registry, model_of(registry, "cloudflare-ai-gateway"))
+    by_default = registry.find("cloudflare-ai-gateway", "workers-ai/@cf/moonshotai/kimi-k2.7-code")
+    assert by_default is not None
+    model, options = prepared(registry, by_default)
     assert model.base_url == "https://gateway.ai.cloudflare.com/v1/acc/gw/compat"
     assert options.api_key is None
     assert options.headers == {"Authorization": None, "x-api-key": None, "cf-aig-authorization": "Bearer k"}

@@ -1,12 +1,14 @@
 """The models of known providers, read from the package's data when a provider is asked for.
 
 `data/models/<provider>.json` is an object of model ids to descriptors in the form of a `models.json` entry without the
-id. `baseUrl` and `headers` default to the provider's, `api` to the first API of the provider that this version speaks.
-Models whose API it does not speak are not offered.
+id. `api` defaults to the first API of the provider that this version speaks, `baseUrl` to the provider's address of
+that API, `headers` to the provider's. Models whose API it does not speak are not offered. The files, and a manifest of
+when and from what they were made, are written by `scripts/build_catalogue.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -24,17 +26,18 @@ def catalogue_models(provider_id: str) -> tuple[Model, ...]:
     if provider is None:
         return ()
     spoken = set(api_names())
-    base = _defaults(provider, spoken)
-    models = (msgspec.convert({"name": key, **base, **row, "id": key}, Model) for key, row in _rows(provider).items())
+    main_api = next((api for api in provider.apis if api in spoken), provider.apis[0])
+    models = (model_from_row(provider, main_api, model_id, row) for model_id, row in _rows(provider).items())
     return tuple(model for model in models if model.api in spoken)
 
 
-def _defaults(provider: Provider, spoken: set[str]) -> dict[str, Any]:
-    api = next((api for api in provider.apis if api in spoken), provider.apis[0])
-    defaults: dict[str, Any] = {"provider": provider.id, "api": api, "baseUrl": provider.base_url}
+def model_from_row(provider: Provider, main_api: str, model_id: str, row: Mapping[str, Any]) -> Model:
+    """The model that a row describes; one without an API has `main_api`. Raises `msgspec.ValidationError`."""
+    api = row.get("api", main_api)
+    defaults: dict[str, Any] = {"name": model_id, "baseUrl": provider.url_of(api)}
     if provider.headers:
         defaults["headers"] = provider.headers
-    return defaults
+    return msgspec.convert({**defaults, **row, "api": api, "id": model_id, "provider": provider.id}, Model)
 
 
 def _rows(provider: Provider) -> dict[str, dict[str, Any]]:

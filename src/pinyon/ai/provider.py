@@ -32,7 +32,8 @@ _PLACEHOLDER = re.compile(r"\{([A-Z][A-Z0-9_]*)\}")
 class Provider(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
     """A provider.
 
-    `apis` are the wire APIs of its models; a model without an API of its own uses the first one that is spoken.
+    `apis` are the wire APIs of its models; a model without an API of its own uses the first one. `api_urls` are the
+    addresses of APIs that are not at `base_url`.
     `env` names the variables that may hold its key, first one wins; `bearer_env` one that holds a bearer token and
     wins over them. `ambient` lists groups of variables that each mean that the machine itself is signed in. All of
     `requires` and one of `requires_one` must be set beside the key. The key goes into `key_header` where there is one.
@@ -43,6 +44,7 @@ class Provider(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
     name: str
     apis: tuple[str, ...]
     base_url: str = ""
+    api_urls: dict[str, str] = {}
     env: tuple[str, ...] = ()
     bearer_env: str | None = None
     ambient: tuple[tuple[str, ...], ...] = ()
@@ -54,6 +56,10 @@ class Provider(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
     session_header: str | None = None
     default_model: str = ""
     aliases: tuple[str, ...] = ()
+
+    def url_of(self, api: str) -> str:
+        """The address at which the provider speaks `api`; empty where the account decides it."""
+        return self.api_urls.get(api, self.base_url)
 
     @property
     def key_variables(self) -> tuple[str, ...]:
