@@ -53,6 +53,7 @@ def write(path: Path, value: object) -> None:
         ("system_prompt.py", "cwd: "),
         ("agent_loop.py", "[add: 5.0]\nFive.\n"),
         ("agent_tool.py", "'enum': ['count', 'skip'], 'default': 'count'}\n{'path': 'agent_tool.py', 'lines': "),
+        ("export_page.py", "page.html holds the whole conversation: True\n"),
         ("session_tree.py", "'Use read.']\n4 entries, 3 of them in the copy: ['message', 'message', 'label']\n"),
         ("tool_environment.py", "would run 'make test' in /project"),
         ("agent_queue.py", "user: Only Python files.\nmodel: Two files.\n-- turn\nuser: Say goodbye.\n"),
