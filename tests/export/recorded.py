@@ -48,7 +48,7 @@ def result(call_id: str, name: str, output: str, **more: Any) -> dict[str, Any]:
 class Recording:
     """Writes a session file line by line."""
 
-    def __init__(self, cwd: str = "/Users/ann/project") -> None:
+    def __init__(self, cwd: str = "/home/user/project") -> None:
         header = {"type": "session", "version": 3, "id": "rec-1", "timestamp": "2026-11-30T20:00:00.000Z", "cwd": cwd}
         self.lines: list[dict[str, Any]] = [header]
         self.last: str | None = None

@@ -60,7 +60,7 @@ def rich_session(folder: Path) -> tuple[Path, dict[str, str]]:
     ids["first"] = made.add(message=user(text("Fix the parser")))
     thinking = {"type": "thinking", "thinking": "Let me see."}
     calls = [
-        call("c1", "read", {"path": "/Users/ann/project/parse.py"}),
+        call("c1", "read", {"path": "/home/user/project/parse.py"}),
         call("c2", "edit", {"path": "parse.py"}),
         call("c3", "bash", {"command": "pytest -q"}),
         call("c4", "own_tool", None),
