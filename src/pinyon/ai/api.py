@@ -31,6 +31,7 @@ class WireApi(Protocol):
 _BUILT_IN = {
     "anthropic-messages": "pinyon.ai.apis.anthropic_messages",
     "openai-completions": "pinyon.ai.apis.openai_completions",
+    "bedrock-converse-stream": "pinyon.ai.apis.bedrock_converse_stream",
     "faux": "pinyon.ai.apis.faux",
 }
 """API name → the module whose `API` it is."""

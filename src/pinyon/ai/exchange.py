@@ -83,6 +83,10 @@ class Exchange:
             if inspect.isawaitable(told):
                 await told
 
+    def response_header(self, name: str) -> str:
+        """A header (in lower case) of the response; empty where it is absent or there is no response yet."""
+        return "" if self._response is None else self._response.headers.get(name, "")
+
     async def read(self) -> bytes:
         """The next bytes of the response; empty at its end."""
         assert self._chunks is not None

@@ -17,7 +17,7 @@ from pinyon.ai.apis.anthropic_header import THREADS_BETA, request_headers, requi
 from pinyon.ai.apis.anthropic_option import AnthropicRequest, settle
 from pinyon.ai.apis.anthropic_payload import build_payload
 from pinyon.ai.apis.anthropic_stream import AnswerReader, add_diagnostic
-from pinyon.ai.apis.anthropic_strict import is_strict_limit, may_prefer_strict, remember_limit
+from pinyon.ai.apis.anthropic_strict import STRICT_LIMITS, is_strict_limit
 from pinyon.ai.apis.anthropic_thread import (
     ThreadPlan,
     disable_threads,
@@ -26,7 +26,6 @@ from pinyon.ai.apis.anthropic_thread import (
     record_answer,
     thread_refusal,
 )
-from pinyon.ai.apis.anthropic_tool import has_preferred_strict
 from pinyon.ai.event import AssistantMessageEvent, Done
 from pinyon.ai.exchange import Exchange
 from pinyon.ai.http_error import HttpStatusError, error_text, failure_event
@@ -37,6 +36,7 @@ from pinyon.ai.option import StreamOptions
 from pinyon.ai.refused_image import set_aside_images, without_refused_images
 from pinyon.ai.sse import SseDecoder, SseEvent
 from pinyon.ai.stream import AssistantMessageEventStream
+from pinyon.ai.strict_limit import has_preferred_strict
 from pinyon.ai.transcript import current_tools
 
 
@@ -107,7 +107,7 @@ class _Run:
         self.reader = AnswerReader(self._answer, request)
         if request.marks_effort:
             self._answer.target.provider_thinking_level = request.thinking.effort
-        self._prefer_strict = may_prefer_strict(self._options.session_id)
+        self._prefer_strict = STRICT_LIMITS.may_prefer_strict(self._options.session_id)
         self._encode(request)
         while True:
             try:
@@ -126,7 +126,7 @@ class _Run:
             return True
         if self._prefer_strict and is_strict_limit(error) and has_preferred_strict(current_tools(self._messages)):
             self._prefer_strict = False
-            remember_limit(self._options.session_id)
+            STRICT_LIMITS.remember(self._options.session_id)
             kind = "anthropic_strict_tools_fallback"
         elif set_aside_images(self._messages, self._model, error):
             self._messages = without_refused_images(self._messages, self._model)

@@ -6,29 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from pinyon.ai.apis.anthropic_option import AnthropicRequest
-from pinyon.ai.strict_schema import strict_parameters
+from pinyon.ai.strict_schema import anthropic_unsupported, strict_parameters
 from pinyon.ai.tool import JsonSchemaSampling, Tool
 
 PLACEHOLDER_NAME = "__pi_deferred_placeholder__"
 
-_REFUSED_WHEN_STRICT = frozenset(
-    {
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "multipleOf",
-        "maxItems",
-        "uniqueItems",
-        "minContains",
-        "maxContains",
-        "minProperties",
-        "maxProperties",
-    }
-)
-_STRICT_FORMATS = frozenset(
-    {"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"}
-)
 _ROOT_KEYWORDS = ("additionalProperties", "$defs", "definitions")
 
 
@@ -61,14 +43,8 @@ def _strict_schema(request: AnthropicRequest, tool: Tool, *, may_prefer_strict: 
     sampling = tool.constrained_sampling
     if isinstance(sampling, JsonSchemaSampling) and sampling.strict == "prefer" and not may_prefer_strict:
         return None
-    strict = strict_parameters(tool, request.compat.strict_tools, _is_refused_when_strict)
+    strict = strict_parameters(tool, request.compat.strict_tools, anthropic_unsupported)
     return None if strict is None else _input_schema(tool) | strict
-
-
-def _is_refused_when_strict(keyword: str, value: Any) -> bool:
-    if keyword == "minItems":
-        return not isinstance(value, int) or value > 1
-    return keyword in _REFUSED_WHEN_STRICT or (keyword == "format" and value not in _STRICT_FORMATS)
 
 
 def _input_schema(tool: Tool) -> dict[str, Any]:
@@ -86,11 +62,3 @@ def deferred_placeholder() -> dict[str, Any]:
         "input_schema": {"type": "object", "properties": {}, "required": []},
         "defer_loading": True,
     }
-
-
-def has_preferred_strict(tools: Sequence[Tool]) -> bool:
-    """Whether some tool would rather have strict sampling and can do without."""
-    return any(
-        isinstance(tool.constrained_sampling, JsonSchemaSampling) and tool.constrained_sampling.strict == "prefer"
-        for tool in tools
-    )
