@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pinyon.ai.api import api_names
-from pinyon.ai.provider import Provider, providers
+from pinyon.ai.provider import DATA_FOLDER, Provider, providers
+from pinyon.ai.sign_in.catalogue import MODULES as SIGN_INS
+from pinyon.ai.sign_in.catalogue import WITHOUT_CLIENT_ID
+from pinyon.ai.sign_in.context import client_id_variable
 from pinyon.cli.flag import COMMANDS, ENVIRONMENT, GROUPS, Flag
 from pinyon.cli.help import flag_label
 from pinyon.resources import setting as settings
 
 ROOT = Path(__file__).resolve().parents[1]
+PAGES_FOLDER = Path(__file__).with_name("pages")
 NOTE = "<!-- Made by `make docs`; change the tables in the code instead. -->"
 
 CLI_INTRO = """\
@@ -63,15 +66,6 @@ Scope *both* means either file, *yours* that a project cannot set it, *combined*
 """
 
 
-PROVIDERS_INTRO = """\
-# Providers
-
-The providers that are known by name, the environment variables that can hold their key (the first one that is set
-counts) with others that must be set too, and the model that a start without `--model` and without a default takes.
-Keys can also stand in `auth.json` or `models.json`; see [models](models.md).
-"""
-
-
 def cli_page() -> str:
     """The page of flags, commands and environment variables."""
     parts = [NOTE, "", CLI_INTRO]
@@ -93,23 +87,57 @@ def settings_page() -> str:
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
-def providers_page() -> str:
-    """The page of known providers."""
-    spoken = set(api_names())
-    usable = [provider for provider in providers().values() if spoken.intersection(provider.apis)]
-    missing = [provider.name for provider in providers().values() if not spoken.intersection(provider.apis)]
-    rows = _table(("`--provider`", "Name", "Variables", "First model"), map(_provider_row, usable))
-    later = f"Known, but with a wire format that is not spoken yet: {', '.join(missing)}."
-    return "\n".join([NOTE, "", PROVIDERS_INTRO, *rows, "", later]) + "\n"
+def models_page() -> str:
+    """The page of providers and models."""
+    page = (PAGES_FOLDER / "models.md").read_text(encoding="utf-8")
+    header = ("`--provider`", "Name", "Sign in", "APIs", "Models", "First model")
+    for mark, lines in (
+        ("providers", _table(header, map(_provider_row, providers().values()))),
+        ("counts", [_counts()]),
+        ("catalogue", _provenance()),
+    ):
+        page = page.replace("{{" + mark + "}}", "\n".join(lines))
+    return f"{NOTE}\n\n{page}"
 
 
 def _provider_row(provider: Provider) -> tuple[str, ...]:
-    variables = ", ".join(f"`{name}`" for name in provider.key_variables) or "–"
-    needed = [f"`{name}`" for name in provider.requires]
-    if provider.requires_one:
-        needed.append(" or ".join(f"`{name}`" for name in provider.requires_one))
     default = f"`{provider.default_model}`" if provider.default_model else "–"
-    return f"`{provider.id}`", provider.name, "; with ".join([variables, *needed]), default
+    apis = "<br>".join(f"`{api}`" for api in provider.apis)
+    count = str(len(_listed_models(provider))) or "–"
+    return f"`{provider.id}`", provider.name, "<br>".join(_ways_in(provider)), apis, count, default
+
+
+def _ways_in(provider: Provider) -> Iterator[str]:
+    if provider.key_variables:
+        needed = [f"`{name}`" for name in provider.requires]
+        if provider.requires_one:
+            needed.append(" or ".join(f"`{name}`" for name in provider.requires_one))
+        names = ", ".join(f"`{name}`" for name in provider.key_variables)
+        yield f"{names} with {' and '.join(needed)}" if needed else names
+    for group in provider.ambient:
+        yield " and ".join(f"`{name}`" for name in group)
+    if provider.id == "google-vertex":
+        yield "application default credentials with `GOOGLE_CLOUD_PROJECT` and `GOOGLE_CLOUD_LOCATION`"
+    if provider.id in SIGN_INS:
+        needs_client = provider.id not in WITHOUT_CLIENT_ID
+        yield f"account, with `{client_id_variable(provider.id)}`" if needs_client else "account"
+
+
+def _listed_models(provider: Provider) -> dict[str, Any]:
+    path = DATA_FOLDER / "models" / f"{provider.id}.json"
+    return json.loads(path.read_bytes()) if path.is_file() else {}
+
+
+def _counts() -> str:
+    listed = {provider.id: len(_listed_models(provider)) for provider in providers().values()}
+    return f"{len(listed)} providers, {sum(listed.values())} models. TypeSafe offers classifiers only."
+
+
+def _provenance() -> Iterator[str]:
+    manifest = json.loads((DATA_FOLDER / "manifest.json").read_bytes())
+    yield f"The files are of {manifest['generatedAt'][:10]} and were made from these published data sets:\n"
+    sources = ([source[name] for name in ("name", "version", "licence", "url")] for source in manifest["sources"])
+    yield from _table(("Data set", "Version", "Licence", "Source"), map(tuple, sources))
 
 
 def _flag_row(flag: Flag) -> tuple[str, str]:
@@ -141,7 +169,7 @@ def _row(cells: tuple[str, ...]) -> str:
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/cli.md": cli_page,
-    "docs/providers.md": providers_page,
+    "docs/models.md": models_page,
     "docs/settings.md": settings_page,
 }
 

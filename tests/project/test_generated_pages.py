@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pinyon.ai.provider import providers
+from pinyon.ai.sign_in.catalogue import MODULES as SIGN_INS
 from pinyon.cli.flag import COMMANDS, ENVIRONMENT, FLAGS
 from pinyon.resources.setting import SETTINGS
 
@@ -31,7 +33,7 @@ def test_the_pages_say_what_the_tables_say(checkout: Path) -> None:
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
-@pytest.mark.parametrize("page", ["cli.md", "providers.md", "settings.md"])
+@pytest.mark.parametrize("page", ["cli.md", "models.md", "settings.md"])
 def test_a_page_that_was_changed_by_hand_is_found_and_made_anew(checkout: Path, page: str) -> None:
     path = checkout / "docs" / page
     before = path.read_text(encoding="utf-8")
@@ -55,3 +57,13 @@ def test_every_flag_command_variable_and_setting_has_its_row() -> None:
     assert all(f"`{name}`" in cli for name in ENVIRONMENT)
     page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
     assert all(f"| `{setting.key}` |" in page for setting in SETTINGS)
+
+
+def test_every_provider_stands_in_the_table_of_models_with_its_ways_in() -> None:
+    page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    for provider in providers().values():
+        row = next(line for line in page.splitlines() if line.startswith(f"| `{provider.id}` |"))
+        named = [*provider.key_variables, *provider.requires, *provider.requires_one, *provider.apis]
+        named += [name for group in provider.ambient for name in group]
+        assert all(f"`{name}`" in row for name in named)
+        assert ("<br>account" in row or "| account" in row) == (provider.id in SIGN_INS)

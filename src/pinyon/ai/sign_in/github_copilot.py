@@ -9,8 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from pinyon._util.config import APP_NAME
-from pinyon._version import __version__
+from pinyon.ai.copilot import EDITOR_HEADERS
 from pinyon.ai.credential import OAuthCredential
 from pinyon.ai.model import Model
 from pinyon.ai.oauth import LoginInteraction, LoginNotice, LoginPrompt, OAuthError, TokenAuth
@@ -25,11 +24,6 @@ PUBLIC_DOMAIN = "github.com"
 SCOPE = "read:user"
 API_VERSION = "2026-06-01"
 MARGIN_MS = 300_000
-EDITOR_HEADERS = {
-    "Editor-Version": f"{APP_NAME}/{__version__}",
-    "Editor-Plugin-Version": f"{APP_NAME}/{__version__}",
-    "Copilot-Integration-Id": APP_NAME,
-}
 _DOING = "signing in to GitHub Copilot"
 _DOMAIN = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:\d+)?")
 _ENDPOINT = re.compile(r"(?:^|;)proxy-ep=proxy\.([A-Za-z0-9.-]+)(?:;|$)")
