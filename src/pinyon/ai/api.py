@@ -33,6 +33,7 @@ _BUILT_IN = {
     "openai-completions": "pinyon.ai.apis.openai_completions",
     "bedrock-converse-stream": "pinyon.ai.apis.bedrock_converse_stream",
     "faux": "pinyon.ai.apis.faux",
+    "pi-messages": "pinyon.ai.apis.pi_messages",
 }
 """API name → the module whose `API` it is."""
 
