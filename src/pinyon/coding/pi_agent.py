@@ -15,6 +15,7 @@ from pinyon.ai.model_registry import ModelRegistry
 from pinyon.coding.assembly import SessionParts, assemble_session
 from pinyon.coding.services import ResourceOptions, Services, create_services
 from pinyon.coding.toolset import NoTools
+from pinyon.coding.user_interface import NoInterface, UserInterface
 from pinyon.errors import SessionError
 from pinyon.resources.settings import SettingsManager
 from pinyon.session.branch import fork_point
@@ -57,6 +58,8 @@ class PiAgent:
         self._rebind: Callable[[AgentSession], None] | None = None
         self._is_disposed = False
         self.model_fallback_message: str | None = None
+        self.ui: UserInterface = NoInterface()
+        """The person in front of the program; a mode that has one sets it."""
 
     @classmethod
     async def create(

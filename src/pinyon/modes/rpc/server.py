@@ -11,6 +11,7 @@ from pinyon.coding.agent_session import StreamingBehavior
 from pinyon.errors import PinyonError
 from pinyon.modes.output import OutputClosedError, OutputWriter
 from pinyon.modes.rpc.command import COMMANDS, NO_DATA, BadCommandError, choice_field, images_field, text_field
+from pinyon.modes.rpc.interface import RpcInterface
 from pinyon.modes.rpc.line_reader import read_lines
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from pinyon.coding.pi_agent import PiAgent
 
 _BEHAVIORS: tuple[StreamingBehavior, ...] = ("steer", "followUp")
-_IGNORED = frozenset({"extension_ui_response"})
 
 
 async def run_rpc_mode(
@@ -33,6 +33,7 @@ async def run_rpc_mode(
     server = _Server(pi, out)
     server.attach(pi.session)
     pi.set_rebind_session(server.attach)
+    pi.ui = server.ui
     try:
         return await server.serve(read_lines(0) if lines is None else lines)
     except OutputClosedError:
@@ -51,6 +52,7 @@ class _Server:
         self._pi = pi
         self._out = out
         self.is_closing = False
+        self.ui = RpcInterface(lambda line: out.write_json(_json.encode(line)))
 
     def attach(self, session: AgentSession) -> None:
         """Forward the events of a session."""
@@ -89,7 +91,9 @@ class _Server:
             text = "a command is a JSON object with a 'type' that names it"
             self._respond({**known, "success": False, "error": text})
             return
-        if command["type"] not in _IGNORED:
+        if command["type"] == "extension_ui_response":
+            self.ui.take_response(command)
+        else:
             await self._run(command)
 
     async def _run(self, command: Mapping[str, Any]) -> None:
