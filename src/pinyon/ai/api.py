@@ -30,8 +30,11 @@ class WireApi(Protocol):
 
 _BUILT_IN = {
     "anthropic-messages": "pinyon.ai.apis.anthropic_messages",
+    "azure-openai-responses": "pinyon.ai.apis.azure_openai_responses",
+    "openai-codex-responses": "pinyon.ai.apis.openai_codex_responses",
     "openai-completions": "pinyon.ai.apis.openai_completions",
     "bedrock-converse-stream": "pinyon.ai.apis.bedrock_converse_stream",
+    "openai-responses": "pinyon.ai.apis.openai_responses",
     "faux": "pinyon.ai.apis.faux",
     "pi-messages": "pinyon.ai.apis.pi_messages",
 }

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     )
     from pinyon.testing.fake_anthropic import AnthropicAnswer, anthropic_answer, anthropic_reply
     from pinyon.testing.fake_clock import FakeClock
+    from pinyon.testing.fake_codex import FakeSocketServer
     from pinyon.testing.fake_oauth import FakeOAuth
     from pinyon.testing.fake_openai import conversation_fault, openai_answer, strict_reply
+    from pinyon.testing.fake_responses import ResponsesAnswer, responses_answer, responses_reply, strict_responses
     from pinyon.testing.fake_server import Cut, Delay, FakeServer, Gate, RecordedRequest, Reply, Stall
     from pinyon.testing.stream import collect, event_names, final_message
 
@@ -32,12 +34,14 @@ __all__ = [
     "FakeClock",
     "FakeOAuth",
     "FakeServer",
+    "FakeSocketServer",
     "FauxProvider",
     "FauxState",
     "Gate",
     "Pace",
     "RecordedRequest",
     "Reply",
+    "ResponsesAnswer",
     "Stall",
     "anthropic_answer",
     "anthropic_reply",
@@ -50,7 +54,10 @@ __all__ = [
     "faux_tool_call",
     "final_message",
     "openai_answer",
+    "responses_answer",
+    "responses_reply",
     "strict_reply",
+    "strict_responses",
 ]
 
 __getattr__, __dir__, _ = lazy_exports(
@@ -73,10 +80,17 @@ __getattr__, __dir__, _ = lazy_exports(
         ),
         "pinyon.testing.fake_clock": ("FakeClock",),
         "pinyon.testing.fake_oauth": ("FakeOAuth",),
+        "pinyon.testing.fake_codex": ("FakeSocketServer",),
         "pinyon.testing.fake_openai": (
             "conversation_fault",
             "openai_answer",
             "strict_reply",
+        ),
+        "pinyon.testing.fake_responses": (
+            "ResponsesAnswer",
+            "responses_answer",
+            "responses_reply",
+            "strict_responses",
         ),
         "pinyon.testing.fake_server": (
             "Cut",

@@ -116,7 +116,13 @@ class _Run:
         return build_payload(self._model, compat, self._messages, self._options, self._memory)
 
     async def _send(self, payload: Payload) -> None:
-        url = f"{self._model.base_url.rstrip('/')}/chat/completions"
+        base_url = self._model.base_url
+        if self._model.provider == "azure":
+            from pinyon.ai.apis.azure_endpoint import azure_endpoint
+
+            target = azure_endpoint(self._model, self._options)
+            base_url, payload.body["model"] = target.base_url, target.deployment
+        url = f"{base_url.rstrip('/')}/chat/completions"
         headers = request_headers(payload.request, self._messages)
         body = await self.exchange.edited(_json.encode_clean(payload.body))
         await self.exchange.open(url, headers, body, unwrap_error=True)
