@@ -17,6 +17,7 @@ from pinyon.ai.sign_in.catalogue import WITHOUT_CLIENT_ID
 from pinyon.ai.sign_in.context import client_id_variable
 from pinyon.cli.flag import COMMANDS, ENVIRONMENT, GROUPS, Flag
 from pinyon.cli.help import flag_label
+from pinyon.cli.manual import manual_page
 from pinyon.resources import setting as settings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -170,6 +171,7 @@ def _row(cells: tuple[str, ...]) -> str:
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/cli.md": cli_page,
     "docs/models.md": models_page,
+    "docs/pinyon.1": manual_page,
     "docs/settings.md": settings_page,
 }
 

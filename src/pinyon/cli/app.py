@@ -39,10 +39,8 @@ def run(argv: Sequence[str]) -> int:
     """Run the command line that `cli.entry` did not answer by itself; returns the exit code."""
     # Conversations are many objects and few cycles: looking for cycles after every 700 of them costs up to a third.
     gc.set_threshold(100_000, 20, 50)
-    if argv and argv[0] == "demo":
-        return _run_async_demo(argv[1:])
     if argv and argv[0] in COMMANDS:
-        return fail(f"`pinyon {argv[0]}` is not part of this version yet")
+        return _run_command(argv[0], argv[1:])
     args = parse_args(argv)
     problems = [*args.problems, *check_args(args)]
     for problem in problems:
@@ -76,13 +74,15 @@ def warn(message: str) -> None:
     tell(f"Warning: {message}")
 
 
-def _run_async_demo(arguments: Sequence[str]) -> int:
-    if arguments:
-        return fail(f"`pinyon demo` takes no arguments, got {arguments[0]!r}")
-    from pinyon.cli.demo import run_demo
-    from pinyon.cli.interrupt import run_until_signal
+def _run_command(name: str, arguments: Sequence[str]) -> int:
+    from pinyon.cli.command import RUNNERS, run_command
 
-    return run_until_signal(run_demo())
+    if name not in RUNNERS:
+        return fail(f"`pinyon {name}` is not part of this version yet")
+    try:
+        return run_command(name, arguments)
+    except PinyonError as error:
+        return fail(str(error))
 
 
 def _run_mode(args: CliArgs) -> int:

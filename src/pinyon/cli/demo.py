@@ -13,10 +13,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinyon._util.terminal import strip_terminal_control
+from pinyon.errors import ConfigError
 
 if TYPE_CHECKING:
     from pinyon.agent.tool import AgentToolResult
@@ -67,6 +69,15 @@ def make_project() -> Path:
     (folder / "shop.py").write_text(PROGRAM, encoding="utf-8")
     (folder / "test_shop.py").write_text(TEST, encoding="utf-8")
     return folder
+
+
+def run_demo_command(arguments: Sequence[str]) -> int:
+    """`pinyon demo`; returns the exit code."""
+    from pinyon.cli.interrupt import run_until_signal
+
+    if arguments:
+        raise ConfigError(f"`pinyon demo` takes no arguments, got {arguments[0]!r}")
+    return run_until_signal(run_demo())
 
 
 async def run_demo() -> int:

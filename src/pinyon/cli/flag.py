@@ -194,6 +194,7 @@ COMMANDS: dict[str, Command] = {
     command.name: command
     for command in (
         Command("demo", "watch a scripted model work with the real tools; needs no key and no network"),
+        Command("completion", "print what lets bash, zsh or fish complete the options of pinyon"),
         Command("auth", "sign in and out, print and check credentials", planned=True),
         Command("install", "install a package", planned=True),
         Command("remove", "remove a package", planned=True),

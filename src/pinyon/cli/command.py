@@ -1,0 +1,19 @@
+"""Sub-commands: which module runs each. A module is imported when its command is called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+
+RUNNERS = {
+    "completion": "pinyon.cli.completion:run_completion",
+    "demo": "pinyon.cli.demo:run_demo_command",
+}
+"""Command → the function that takes the arguments behind it and gives the exit code."""
+
+
+def run_command(name: str, arguments: Sequence[str]) -> int:
+    """Run a command of `RUNNERS`; returns its exit code."""
+    module, function = RUNNERS[name].split(":")
+    code: int = getattr(import_module(module), function)(arguments)
+    return code
