@@ -72,7 +72,10 @@ def test_the_wheel_brings_the_package_its_types_and_its_documentation(installed:
     metadata = next(installed.glob("pinyon-*.dist-info"))
     assert "pinyon = pinyon.cli.entry:main" in (metadata / "entry_points.txt").read_text(encoding="utf-8")
     assert f"\nVersion: {__version__}\n" in (metadata / "METADATA").read_text(encoding="utf-8")
-    assert {path.name for path in installed.iterdir()} == {"pinyon", metadata.name}
+    shared = f"pinyon-{__version__}.data"
+    assert {path.name for path in installed.iterdir()} == {"pinyon", metadata.name, shared}
+    manual = installed / shared / "data" / "share" / "man" / "man1" / "pinyon.1"
+    assert manual.read_text(encoding="utf-8").startswith(".TH PINYON 1")
 
 
 def test_the_installed_package_finds_its_documentation_and_its_version(installed: Path) -> None:

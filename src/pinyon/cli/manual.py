@@ -8,9 +8,9 @@ from pinyon.cli.flag import COMMANDS, ENVIRONMENT, GROUPS
 from pinyon.cli.help import flag_label
 
 _ABOUT = (
-    "Pinyon is an AI coding agent that works on the files of the current folder: it reads, searches, runs commands and "
-    "edits. Without options at a terminal it is interactive; with a prompt behind \\fB\\-p\\fR, or without a terminal, it "
-    "answers and exits."
+    "Pinyon is an AI coding agent that works on the files of the current folder: it reads, searches, runs commands "
+    "and edits. Without options at a terminal it is interactive; with a prompt behind \\fB\\-p\\fR, or without a "
+    "terminal, it answers and exits."
 )
 _CODES = (
     ("0", "success"),
