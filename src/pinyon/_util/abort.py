@@ -7,6 +7,7 @@ A user abort is not a task cancellation. Work that sees the signal returns what 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -69,7 +70,7 @@ class AbortSignal:
         if self._aborted:
             return
         fired = asyncio.Event()
-        remove = self.add_listener(fired.set)
+        remove = self.add_listener(in_loop(fired.set))
         try:
             await fired.wait()
         finally:
@@ -83,6 +84,25 @@ class AbortSignal:
         listeners, self._listeners = self._listeners, []
         for listener in listeners:
             listener()
+
+
+def in_loop(action: Callable[[], object]) -> AbortListener:
+    """A listener that runs `action` in the loop that is running now, also when another thread aborts."""
+    loop = asyncio.get_running_loop()
+
+    def listener() -> None:
+        try:
+            running = asyncio.get_running_loop()
+        except RuntimeError:
+            running = None
+        if running is loop:
+            action()
+            return
+        # A loop that closed in the meantime has nobody left to tell.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(action)
+
+    return listener
 
 
 class AbortController:
@@ -108,10 +128,7 @@ async def until_aborted(work: Coroutine[Any, Any, Result], signal: AbortSignal) 
         raise OperationAbortedError
     task = asyncio.create_task(work)
 
-    def stop() -> None:
-        task.cancel()
-
-    remove = signal.add_listener(stop)
+    remove = signal.add_listener(in_loop(task.cancel))
     try:
         return await task
     except asyncio.CancelledError:

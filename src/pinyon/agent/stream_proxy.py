@@ -10,13 +10,21 @@ from collections.abc import AsyncIterator, Sequence
 
 from pinyon._util import json as _json
 from pinyon.ai.event import AssistantMessageEvent
+from pinyon.ai.exchange import DEFAULT_TIMEOUT_S, timeout_s
 from pinyon.ai.live import LiveAnswer
 from pinyon.ai.message import Message
 from pinyon.ai.model import Model
 from pinyon.ai.option import StreamOptions
 from pinyon.ai.relay_event import RelayReader
 from pinyon.ai.stream import AssistantMessageEventStream
-from pinyon.ai.transport import DEFAULT_TRANSPORT, HttpRequest, HttpResponse, Transport, read_body
+from pinyon.ai.transport import (
+    DEFAULT_CONNECT_TIMEOUT_S,
+    DEFAULT_TRANSPORT,
+    HttpRequest,
+    HttpResponse,
+    Transport,
+    read_body,
+)
 from pinyon.errors import ProviderError
 
 MAX_ERROR_BYTES = 64 * 1024
@@ -66,7 +74,8 @@ def _request(
         url=f"{proxy_url.rstrip('/')}/api/stream",
         headers={"authorization": f"Bearer {auth_token}", "content-type": "application/json"},
         body=_json.encode_clean(body),
-        idle_timeout_s=None if options.timeout_ms is None else options.timeout_ms / 1000,
+        connect_timeout_s=timeout_s(options.connect_timeout_ms, DEFAULT_CONNECT_TIMEOUT_S),
+        idle_timeout_s=timeout_s(options.timeout_ms, DEFAULT_TIMEOUT_S),
         signal=options.signal,
         env=options.env,
     )

@@ -7,10 +7,9 @@ signal or a gap that is too long ends the feed at once, without a task or a time
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable
 
-from pinyon._util.abort import AbortSignal, OperationAbortedError
+from pinyon._util.abort import AbortSignal, OperationAbortedError, in_loop
 from pinyon.ai.transport import TransportError
 
 _HIGH_WATER_BYTES = 1 << 20
@@ -106,7 +105,7 @@ class ByteFeed:
         if idle_s is not None:
             self._timer = self._loop.call_later(idle_s, self._check_idle)
         if signal is not None:
-            self._remove_listener = signal.add_listener(self._on_abort)
+            self._remove_listener = signal.add_listener(in_loop(lambda: self.fail(OperationAbortedError())))
 
     def unwatch(self) -> None:
         """The request is over."""
@@ -131,18 +130,6 @@ class ByteFeed:
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
-
-    def _on_abort(self) -> None:
-        try:
-            running = asyncio.get_running_loop()
-        except RuntimeError:
-            running = None
-        if running is self._loop:
-            self.fail(OperationAbortedError())
-            return
-        # A loop that closed in the meantime has nobody left to tell.
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self.fail, OperationAbortedError())
 
     def _check_idle(self) -> None:
         self._timer = None

@@ -68,8 +68,8 @@ class Exchange:
             url=url,
             headers=headers,
             body=body,
-            connect_timeout_s=_seconds(options.connect_timeout_ms, DEFAULT_CONNECT_TIMEOUT_S),
-            idle_timeout_s=_seconds(options.timeout_ms, DEFAULT_TIMEOUT_S),
+            connect_timeout_s=timeout_s(options.connect_timeout_ms, DEFAULT_CONNECT_TIMEOUT_S),
+            idle_timeout_s=timeout_s(options.timeout_ms, DEFAULT_TIMEOUT_S),
             signal=options.signal,
             env=options.env,
         )
@@ -139,7 +139,8 @@ def missing_key(model: Model) -> AuthError:
     return AuthError(f"no API key for provider {model.provider!r}; set its key variable, or store one in auth.json")
 
 
-def _seconds(timeout_ms: int | None, default_s: float) -> float | None:
+def timeout_s(timeout_ms: int | None, default_s: float) -> float | None:
+    """A timeout option in seconds: the default where it is not given, None (for ever) where it is 0."""
     if timeout_ms is None:
         return default_s
     return timeout_ms / 1000 if timeout_ms > 0 else None

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from pinyon._util.abort import until_aborted
 from pinyon._util.loop_local import LoopLocal
 from pinyon.ai.byte_feed import ByteFeed
 from pinyon.ai.content_coding import content_decoder
@@ -130,7 +131,8 @@ async def open_proxied(request: HttpRequest, proxy_url: str) -> ProxiedResponse:
     """Send `request` through the proxy at `proxy_url`. Errors as in `Transport.open`."""
     if request.signal is not None:
         request.signal.raise_if_aborted()
-    pool = await _pool(proxy_url)
+    finding = _pool(proxy_url)
+    pool = await (finding if request.signal is None else until_aborted(finding, request.signal))
     origin = parse_url(request.url).origin
     pump = _Pump(pool, _library_request(request), f"connecting to {origin.host_header} through the proxy")
     pump.feed.waiting_for = "response headers"
