@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -410,20 +409,3 @@ def test_a_nested_call_is_bounded_like_any_other() -> None:
         )
 
     assert asyncio.run(play()).is_error
-
-
-@pytest.mark.parametrize("way", ["until_aborted", "wait"])
-def test_an_abort_from_another_thread_wakes_who_waits(way: str) -> None:
-    controller = AbortController()
-
-    async def run() -> None:
-        thread = threading.Timer(0.05, controller.abort)
-        thread.start()
-        async with asyncio.timeout(30):
-            if way == "wait":
-                await controller.signal.wait()
-                return
-            with pytest.raises(OperationAbortedError):
-                await until_aborted(asyncio.sleep(60), controller.signal)
-
-    asyncio.run(run())

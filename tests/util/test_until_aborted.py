@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import pytest
 
@@ -69,3 +70,19 @@ def test_a_failure_of_the_work_is_raised() -> None:
 
     with pytest.raises(ValueError, match="broken"):
         asyncio.run(until_aborted(fail(), AbortController().signal))
+
+
+@pytest.mark.parametrize("way", ["until_aborted", "wait"])
+def test_an_abort_from_another_thread_wakes_who_waits(way: str) -> None:
+    controller = AbortController()
+
+    async def run() -> None:
+        threading.Timer(0.05, controller.abort).start()
+        async with asyncio.timeout(30):
+            if way == "wait":
+                await controller.signal.wait()
+                return
+            with pytest.raises(OperationAbortedError):
+                await until_aborted(asyncio.sleep(60), controller.signal)
+
+    asyncio.run(run())
