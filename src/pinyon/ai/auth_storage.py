@@ -318,8 +318,7 @@ class AuthStorage:
             latest = recovered or current
             if not needs_refresh(latest, self._clock.now_ms(), min_validity_ms):
                 return recovered
-            renewed = await self._exchanged(provider_id, flow, current, recovered)
-            return msgspec.structs.replace(renewed, extra=latest.extra | renewed.extra)
+            return await self._exchanged(provider_id, flow, current, recovered)
 
         renewed = await self.modify(provider_id, change)
         if not isinstance(renewed, OAuthCredential):
@@ -334,13 +333,14 @@ class AuthStorage:
         self, provider_id: str, flow: OAuthProvider, stored: OAuthCredential, recovered: OAuthCredential | None
     ) -> OAuthCredential:
         """The renewed tokens, written down before anything else happens. The store's lock is held."""
+        latest = recovered or stored
         if self._journal is None:
-            return await _refresh_in_time(provider_id, flow, recovered or stored)
+            return await _refresh_in_time(provider_id, flow, latest)
         was_open = self._journal.has_record(provider_id, stored)
         if recovered is None:
             self._journal.begin(provider_id, stored)
         try:
-            renewed = await _refresh_in_time(provider_id, flow, recovered or stored, was_interrupted=was_open)
+            renewed = await _refresh_in_time(provider_id, flow, latest, was_interrupted=was_open)
         except AuthError:
             if recovered is None:
                 self._journal.drop(provider_id, stored)
@@ -480,7 +480,8 @@ async def _refresh_in_time(
     doing = f"renewing the sign-in of provider {provider_id!r}"
     try:
         async with asyncio.timeout(REFRESH_TIMEOUT_S):
-            return await flow.refresh(credential)
+            renewed = await flow.refresh(credential)
+        return msgspec.structs.replace(renewed, extra=credential.extra | renewed.extra)
     except TimeoutError:
         raise OAuthError(f"{doing} took longer than {REFRESH_TIMEOUT_S:g} s; try again") from None
     except Exception as error:  # noqa: BLE001 - flows may be extensions, and servers echo tokens
