@@ -8,6 +8,7 @@ was read from it last stays in use.
 from __future__ import annotations
 
 import asyncio
+import builtins
 import contextlib
 import inspect
 import os
@@ -172,6 +173,20 @@ class AuthStorage:
     def list(self) -> list[CredentialInfo]:
         """Which providers have a stored credential of which kind; runs no command."""
         return [CredentialInfo(name, credential.type) for name, credential in self.get_all().items()]
+
+    @property
+    def name(self) -> str:
+        """What to call the store in messages, such as its path."""
+        return self._backend.name
+
+    def stored_ids(self) -> builtins.list[str]:
+        """The names of all stored entries, those that are no credential included."""
+        self._load()
+        return [*self._entries]
+
+    def is_stored(self, provider: str) -> bool:
+        """Whether there is an entry for `provider`, be it a credential or not."""
+        return self._entry(provider) is not None
 
     def has(self, provider: str) -> bool:
         """Whether a credential is stored for `provider`."""

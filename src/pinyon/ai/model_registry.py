@@ -241,6 +241,10 @@ class ModelRegistry:
             return False
         return isinstance(self.auth_storage.get(provider_id), OAuthCredential)
 
+    async def resolve_auth(self, provider_id: str) -> RequestAuth:
+        """How requests to a provider are signed now. Raises `NotConfiguredError` or another `AuthError`."""
+        return await self._auth.resolve(canonical_id(provider_id))
+
     async def get_api_key_for_provider(self, provider_id: str) -> str | None:
         """The key that requests to a provider carry, None where they carry none or it is not configured."""
         try:

@@ -87,7 +87,7 @@ def _run_command(name: str, arguments: Sequence[str]) -> int:
 
 def _run_mode(args: CliArgs) -> int:
     cwd = _working_directory()
-    _move_old_credentials()
+    move_old_credentials()
     if args.export is not None:
         return _export(args.export, args.messages)
     if args.list_models:
@@ -198,7 +198,7 @@ def _tell_damage(tree: Session) -> None:
         warn(f"session file {str(tree.get_session_file())!r} has more damage; all that could be saved is used")
 
 
-def _move_old_credentials() -> None:
+def move_old_credentials() -> None:
     """Bring credentials of older versions into `auth.json`, once."""
     folder = agent_dir()
     if folder is None or (folder / "auth.json").exists():

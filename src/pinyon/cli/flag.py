@@ -195,7 +195,7 @@ COMMANDS: dict[str, Command] = {
     for command in (
         Command("demo", "watch a scripted model work with the real tools; needs no key and no network"),
         Command("completion", "print what lets bash, zsh or fish complete the options of pinyon"),
-        Command("auth", "sign in and out, print and check credentials", planned=True),
+        Command("auth", "sign in to providers and out, print and check credentials; see `pinyon auth --help`"),
         Command("install", "install a package", planned=True),
         Command("remove", "remove a package", planned=True),
         Command("uninstall", "remove a package", planned=True),
@@ -212,6 +212,8 @@ ENVIRONMENT: dict[str, str] = {
     "PI_CODING_AGENT_SESSION_DIR": "folder for sessions; --session-dir wins",
     "PI_OFFLINE": "1, true or yes: use no network at the start, as --offline",
     "PI_PACKAGE_DIR": "where README, docs and examples of Pinyon are looked for",
+    "PINYON_OAUTH_<PROVIDER>_CLIENT_ID": "OAuth client id of your own, for sign-ins that need one",
+    "PI_OAUTH_CALLBACK_HOST": "address at which browsers come back from a sign-in, instead of 127.0.0.1",
     "HTTP_PROXY, HTTPS_PROXY, NO_PROXY": "proxies for requests to models",
 }
 """Environment variables that are read, beside the keys of providers."""

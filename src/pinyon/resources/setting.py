@@ -11,6 +11,7 @@ from pinyon.ai.model import ThinkingLevel
 from pinyon.ai.option import Transport
 from pinyon.resources.setting_kind import (
     BUDGETS,
+    CLIENTS,
     FLAG,
     LEVELS,
     LIST,
@@ -87,6 +88,9 @@ ENABLED_MODELS: Setting[list[str] | None] = Setting(
     "enabledModels", TEXTS, None, "patterns of the models to offer, as for `--models`; all if unset"
 )
 TRANSPORT: Setting[Transport] = Setting("transport", choice(*get_args(Transport)), "auto", "how answers are streamed")
+OAUTH: Setting[dict[str, str]] = Setting(
+    "oauth", CLIENTS, {}, "OAuth client ids of your own, for sign-ins that need one", scope="global", merge="deep"
+)
 HTTP_PROXY: Setting[str | None] = Setting(
     "httpProxy", TEXT, None, "proxy for HTTP and HTTPS where the environment names none", scope="global"
 )
@@ -268,7 +272,9 @@ SESSION_SHARE_DESTINATION: Setting[str] = Setting(
 ENABLE_INSTALL_TELEMETRY: Setting[bool] = Setting("enableInstallTelemetry", FLAG, False, "nothing is ever sent")
 ENABLE_ANALYTICS: Setting[bool] = Setting("enableAnalytics", FLAG, False, "nothing is ever sent")
 TRACKING_ID: Setting[str | None] = Setting("trackingId", TEXT, None, "kept for pi")
-DEVICE_ID: Setting[str | None] = Setting("deviceId", TEXT, None, "kept for pi", scope="global")
+DEVICE_ID: Setting[str | None] = Setting(
+    "deviceId", TEXT, None, "names this installation to OpenAI when you sign in there", scope="global"
+)
 LAST_CHANGELOG_VERSION: Setting[str | None] = Setting("lastChangelogVersion", TEXT, None, "kept for pi")
 EXTENSION_CHANGELOG_VERSIONS: Setting[dict[str, Any]] = Setting(
     "extensionChangelogVersions", OBJECT, {}, "kept for pi", merge="deep"
@@ -281,6 +287,8 @@ GROUPS: dict[str, tuple[Setting[Any], ...]] = {
         DEFAULT_THINKING_LEVEL,
         MODEL_THINKING_LEVELS,
         THINKING_BUDGETS,
+        OAUTH,
+        DEVICE_ID,
         HTTP_PROXY,
         HTTP_IDLE_TIMEOUT_MS,
     ),
@@ -350,7 +358,6 @@ GROUPS: dict[str, tuple[Setting[Any], ...]] = {
         ENABLE_INSTALL_TELEMETRY,
         ENABLE_ANALYTICS,
         TRACKING_ID,
-        DEVICE_ID,
         LAST_CHANGELOG_VERSION,
         EXTENSION_CHANGELOG_VERSIONS,
     ),

@@ -82,6 +82,16 @@ def _timeout(value: Any) -> int:
     raise ValueError(f'must be milliseconds of at least 0 or "disabled", not {shown(value)}')
 
 
+def _clients(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(entry, dict) for entry in value.values()):
+        raise ValueError(f"must be an object of objects, not {shown(value)}")
+    ids = {name: entry["clientId"] for name, entry in value.items() if entry.get("clientId") is not None}
+    for name, client_id in ids.items():
+        if not isinstance(client_id, str) or not client_id:
+            raise ValueError(f"{name}.clientId must be a text, not {shown(client_id)}")
+    return ids
+
+
 TEXT: Kind[str] = Kind("text", _text)
 FLAG: Kind[bool] = Kind("true, false", _flag)
 TEXTS: Kind[list[str]] = Kind("list of texts", _texts)
@@ -89,6 +99,7 @@ LIST: Kind[list[Any]] = Kind("list", _list)
 OBJECT: Kind[dict[str, Any]] = Kind("object", _object)
 LEVELS: Kind[dict[str, ThinkingLevel]] = Kind("object: provider/id → level", _levels)
 BUDGETS: Kind[dict[str, int]] = Kind("object: level → tokens", _budgets)
+CLIENTS: Kind[dict[str, str]] = Kind("object: provider → {clientId}", _clients)
 TIMEOUT: Kind[int] = Kind('milliseconds, "disabled"', _timeout)
 
 

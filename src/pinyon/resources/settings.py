@@ -167,6 +167,14 @@ class SettingsManager:
         """
         return self._layers.get(setting)
 
+    def get_oauth_client_ids(self) -> dict[str, str]:
+        """OAuth client ids that the user registered, by provider."""
+        return self.get(_setting.OAUTH)
+
+    def get_device_id(self) -> str | None:
+        """What names this installation to providers that ask for it when the user signs in."""
+        return self.get(_setting.DEVICE_ID) or None
+
     def get_default_provider(self) -> str | None:
         """Provider of new sessions."""
         return self.get(_setting.DEFAULT_PROVIDER) or None

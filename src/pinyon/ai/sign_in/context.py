@@ -23,6 +23,11 @@ class SignInContext(msgspec.Struct, kw_only=True):
     transport: Transport = DEFAULT_TRANSPORT
     clock: Clock = SYSTEM_CLOCK
 
+    def use(self, *, client_ids: Mapping[str, str], device_id: str | None) -> None:
+        """Take over what stands in the user's settings."""
+        self.client_ids = dict(client_ids)
+        self.device_id = device_id
+
     def variable(self, name: str) -> str | None:
         """An environment variable; None where it is unset or empty."""
         return (os.environ if self.env is None else self.env).get(name) or None

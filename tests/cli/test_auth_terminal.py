@@ -1,0 +1,127 @@
+"""`pinyon auth login` at a real terminal: hidden keys, pages, codes, pasted addresses, and giving up."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pinyon.testing.fake_oauth import FakeOAuth
+
+if os.name == "nt":
+    pytest.skip("needs pseudo-terminals", allow_module_level=True)
+
+from tests.cli.terminal import Terminal
+
+ROOT = Path(__file__).resolve().parents[2]
+SECRET = "gsk-canary-0123456789"
+BROWSER = "import sys, urllib.request as u; u.build_opener(u.ProxyHandler({})).open(sys.argv[1]).read()"
+Start = Callable[..., "Terminal"]
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeOAuth]:
+    with FakeOAuth() as fake:
+        yield fake
+
+
+@pytest.fixture
+def start(tmp_path: Path, fake: FakeOAuth) -> Start:
+    (tmp_path / "browser.py").write_text(BROWSER)
+
+    def start(*argv: str, has_browser: bool = True) -> Terminal:
+        env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PI_CODING_AGENT_DIR": str(tmp_path / "agent")}
+        if has_browser:
+            env["BROWSER"] = f"{sys.executable} {tmp_path / 'browser.py'} %s"
+        return Terminal([sys.executable, "-m", "tests.cli.auth_process", fake.url, *argv], env, ROOT)
+
+    return start
+
+
+def stored(tmp_path: Path) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads((tmp_path / "agent" / "auth.json").read_text())
+    return value
+
+
+def test_a_key_is_asked_for_without_showing_it(start: Start, tmp_path: Path) -> None:
+    with start("login", "Groq") as terminal:
+        terminal.wait_for("API key for Groq: ")
+        assert not terminal.is_echoing()
+        terminal.type(SECRET + "\r")
+        terminal.wait_for("Stored the API key for Groq")
+        assert terminal.end() == 0
+        assert terminal.is_echoing()
+        assert SECRET not in terminal.shown
+        assert "auth.json" in terminal.shown
+    assert stored(tmp_path) == {"groq": {"type": "api_key", "key": SECRET}}
+
+
+@pytest.mark.parametrize("key", ["\x03", "\x04"])
+@pytest.mark.parametrize("argv", [["groq"], ["openrouter"], ["github-copilot", "--api-key"]])
+def test_giving_up_stores_nothing_and_leaves_the_terminal_as_it_was(
+    key: str, argv: list[str], start: Start, tmp_path: Path
+) -> None:
+    with start("login", *argv, has_browser=False) as terminal:
+        terminal.wait_for("Address or code: " if argv == ["openrouter"] else "API key for ")
+        terminal.type(key)
+        terminal.wait_for("cancelled")
+        assert terminal.end() == 1
+        assert terminal.is_echoing()
+        assert "Traceback" not in terminal.shown
+    assert not (tmp_path / "agent" / "auth.json").exists()
+
+
+@pytest.mark.parametrize("provider", ["openrouter", "openai"])
+def test_the_browser_opens_and_comes_back(provider: str, start: Start, tmp_path: Path, fake: FakeOAuth) -> None:
+    with start("login", provider) as terminal:
+        terminal.wait_for("Signed in to")
+        assert terminal.end() == 0
+        assert not any(secret in terminal.shown for secret in fake.secrets)
+    assert stored(tmp_path)[provider]["access"] in fake.secrets
+
+
+def test_an_address_can_be_pasted_where_no_browser_is(start: Start, tmp_path: Path, fake: FakeOAuth) -> None:
+    with start("login", "openai", "--no-browser") as terminal:
+        terminal.wait_for("Address: ")
+        url = next(word for word in terminal.shown.split() if "/api/accounts/authorize" in word)
+        terminal.type("nonsense\r")
+        terminal.wait_for("not enough")
+        terminal.wait_for("Address: ")
+        terminal.type(fake.redirect_of(url) + "\r")
+        terminal.wait_for("Signed in to OpenAI")
+        assert terminal.end() == 0
+    assert stored(tmp_path)["openai"]["access"] in fake.secrets
+
+
+def test_a_code_is_shown_with_its_page(start: Start, tmp_path: Path, fake: FakeOAuth) -> None:
+    with start("login", "xai", has_browser=False) as terminal:
+        terminal.wait_for(f"{fake.url}/activate")
+        terminal.wait_for("ABCD-EFGH")
+        terminal.wait_for("Signed in to xAI")
+        assert terminal.end() == 0
+    assert stored(tmp_path)["xai"]["refresh"] in fake.valid_refresh_tokens
+
+
+def test_of_several_ways_the_user_chooses_one(start: Start, tmp_path: Path) -> None:
+    with start("login", "openai-codex") as terminal:
+        terminal.wait_for("Choose 1-2: ")
+        terminal.type("7\r")
+        terminal.wait_for("Choose 1-2: ")
+        terminal.type("2\r")
+        terminal.wait_for("ABCD-EFGH")
+        terminal.wait_for("Signed in to")
+        assert terminal.end() == 0
+    assert stored(tmp_path)["openai-codex"]["accountId"] == "account-1"
+
+
+def test_without_a_browser_the_other_way_is_taken_unasked(start: Start) -> None:
+    with start("login", "openai-codex", "--no-browser") as terminal:
+        shown = terminal.wait_for("ABCD-EFGH")
+        assert "Choose" not in shown
+        terminal.wait_for("Signed in to")
+        assert terminal.end() == 0
