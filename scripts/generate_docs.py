@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from pinyon.ai.provider import DATA_FOLDER, Provider, providers
-from pinyon.ai.sign_in.catalogue import MODULES as SIGN_INS
-from pinyon.ai.sign_in.catalogue import WITHOUT_CLIENT_ID
+from pinyon.ai.sign_in.catalogue import SIGN_INS, SignInEntry
 from pinyon.ai.sign_in.context import client_id_variable
+from pinyon.cli.auth_args import render_auth_help
 from pinyon.cli.flag import COMMANDS, ENVIRONMENT, GROUPS, Flag
 from pinyon.cli.help import flag_label
 from pinyon.cli.manual import manual_page
@@ -101,6 +101,21 @@ def models_page() -> str:
     return f"{NOTE}\n\n{page}"
 
 
+def sign_in_page() -> str:
+    """The page of `pinyon auth` and of the providers that take accounts."""
+    page = (PAGES_FOLDER / "sign-in.md").read_text(encoding="utf-8")
+    rows = _table(("Provider", "Way", "Client id of your own"), (_sign_in_row(*item) for item in SIGN_INS.items()))
+    for mark, text in (("accounts", "\n".join(rows)), ("help", render_auth_help().rstrip("\n"))):
+        page = page.replace("{{" + mark + "}}", text)
+    return f"{NOTE}\n\n{page}"
+
+
+def _sign_in_row(provider_id: str, entry: SignInEntry) -> tuple[str, ...]:
+    labels = {"browser": "browser", "device_code": "code on any device"}
+    client = f"`{client_id_variable(provider_id)}`" if entry.needs_client_id else "–"
+    return f"`{provider_id}`", " or ".join(labels[way] for way in entry.ways), client
+
+
 def _provider_row(provider: Provider) -> tuple[str, ...]:
     default = f"`{provider.default_model}`" if provider.default_model else "–"
     apis = "<br>".join(f"`{api}`" for api in provider.apis)
@@ -120,7 +135,7 @@ def _ways_in(provider: Provider) -> Iterator[str]:
     if provider.id == "google-vertex":
         yield "application default credentials with `GOOGLE_CLOUD_PROJECT` and `GOOGLE_CLOUD_LOCATION`"
     if provider.id in SIGN_INS:
-        needs_client = provider.id not in WITHOUT_CLIENT_ID
+        needs_client = SIGN_INS[provider.id].needs_client_id
         yield f"account, with `{client_id_variable(provider.id)}`" if needs_client else "account"
 
 
@@ -173,6 +188,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/models.md": models_page,
     "docs/pinyon.1": manual_page,
     "docs/settings.md": settings_page,
+    "docs/sign-in.md": sign_in_page,
 }
 
 

@@ -223,7 +223,7 @@ def test_the_key_of_a_request_follows_the_precedence(
 @pytest.mark.parametrize(
     ("providers", "stored", "env", "reason"),
     [
-        ({}, None, {}, "set GROQ_API_KEY, or pass --api-key, or store a key for 'groq' in auth.json"),
+        ({}, None, {}, "set GROQ_API_KEY, or run `pinyon auth login groq`, or pass --api-key, or store a key"),
         ({"groq": {"apiKey": "$NOPE"}}, None, {}, "key for provider 'groq': environment variable 'NOPE' is not set"),
         ({"groq": {"apiKey": "!exit 3"}}, None, {}, "API key for provider 'groq': its command ended with exit code 3"),
         ({"groq": {"apiKey": "!printf '\\n'"}}, None, {}, "printed nothing"),

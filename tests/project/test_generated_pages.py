@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pinyon.ai.provider import providers
-from pinyon.ai.sign_in.catalogue import MODULES as SIGN_INS
+from pinyon.ai.sign_in.catalogue import SIGN_INS
 from pinyon.cli.flag import COMMANDS, ENVIRONMENT, FLAGS
 from pinyon.resources.setting import SETTINGS
 

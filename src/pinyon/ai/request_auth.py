@@ -125,7 +125,7 @@ class AuthResolver:
     def missing_text(self, provider_id: str) -> str:
         """What to do to make a provider usable that is not."""
         problem = self.status(provider_id).problem
-        mend = problem or ", or ".join(_ways(provider_id)) or "sign in to it"
+        mend = problem or ", or ".join(_ways(provider_id))
         return f"provider {provider_id!r} is not configured: {mend}"
 
     # For a request
@@ -290,6 +290,8 @@ def _ways(provider_id: str) -> list[str]:
     variables = known.key_variables if known else ()
     keys = [name for name in variables if name.endswith("_API_KEY")] or variables
     ways = [f"set {' or '.join(keys)}"] if keys else []
+    if known is not None:
+        ways.append(f"run `pinyon auth login {provider_id}`")
     if known is not None and "api_key" not in known.auth:
         return ways
     note = "" if known else " (any text will do for a server that needs none)"

@@ -14,6 +14,7 @@ HEADINGS = ("provider", "model", "context", "max-out", "thinking", "images")
 NOTHING_USABLE = """\
 No model can be used yet. Any of these makes one usable:
   - set an API key:        export ANTHROPIC_API_KEY=...   (or OPENAI_API_KEY, OPENROUTER_API_KEY, ...)
+  - sign in:               pinyon auth login openrouter   (or another provider; most ask for a key)
   - describe a server:     ~/.pi/agent/models.json   (any OpenAI- or Anthropic-compatible server)
   - start a local server:  Ollama, llama.cpp, LM Studio or vLLM on its default port; it then appears here
   - look around first:     pinyon demo
