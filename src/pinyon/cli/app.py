@@ -11,9 +11,9 @@ import contextlib
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pinyon._util.config import agent_dir
 from pinyon._util.terminal import strip_terminal_control
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     from pinyon.session.session import Session
 
 _TOLD_DAMAGE = 5
-_NOT_INTERACTIVE = (
-    "The interactive mode is not part of this version yet. Ask one question with\n"
-    "    pinyon -p 'your question'\n"
-    "pipe text in (`git diff | pinyon -p 'review this'`), continue with `pinyon -c -p '...'`, or try `pinyon demo`."
-)
 
 
 def run(argv: Sequence[str]) -> int:
@@ -94,7 +89,7 @@ def _run_mode(args: CliArgs) -> int:
         return _list_models(args, cwd)
     mode = args.mode or ("text" if args.print or not _is_terminal() else None)
     if mode is None:
-        return fail(_NOT_INTERACTIVE)
+        return _run_interactive(args, cwd)
     return _run_print_mode(args, cwd, mode)
 
 
@@ -107,6 +102,35 @@ def _working_directory() -> Path:
 
 def _is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _run_interactive(args: CliArgs, cwd: Path) -> int:
+    """Everything slow happens behind the first paint, so that only the screen is imported here."""
+    from pinyon.tui.run import run_interactive
+    from pinyon.tui.start import InteractiveStart, StartNotice, StartPrompt
+
+    async def create(say: StartNotice) -> PiAgent:
+        return await start(args, cwd, say)
+
+    async def prompts() -> list[StartPrompt]:
+        from pinyon.cli.prompt_input import start_prompts
+
+        found = start_prompts(args.messages, args.files, cwd, piped=lambda _: "")
+        first = [StartPrompt(found.first or "", found.images)] if found.first or found.images else []
+        return [*first, *(StartPrompt(text) for text in found.others)]
+
+    return run_interactive(
+        InteractiveStart(
+            create=create,
+            prompts=prompts,
+            resume=args.resume,
+            cwd=cwd,
+            agent_dir=agent_dir(),
+            is_verbose=args.verbose,
+            theme=args.use_theme,
+            tui_mode=args.tui_mode,
+        )
+    )
 
 
 def _run_print_mode(args: CliArgs, cwd: Path, mode: str) -> int:
@@ -157,20 +181,27 @@ async def _serve_rpc(args: CliArgs, cwd: Path, fd: int) -> int:
     return await run_rpc_mode(await start(args, cwd), writer=OutputWriter(fd))
 
 
-async def start(args: CliArgs, cwd: Path) -> PiAgent:
-    """Build the agent and its session as the arguments ask. Diagnostics that are no errors are told as warnings."""
+def _tell_notice(kind: str, message: str) -> None:
+    tell(f"{kind.capitalize()}: {message}")
+
+
+async def start(args: CliArgs, cwd: Path, say: Callable[[Any, str], None] = _tell_notice) -> PiAgent:
+    """Build the agent and its session as the arguments ask. `say(kind, message)` tells what was noticed on the way."""
     from pinyon.cli.model_choice import choose_model
     from pinyon.cli.session_choice import choose_session
     from pinyon.coding.pi_agent import PiAgent
 
+    def warn(message: str) -> None:
+        say("warning", message)
+
     services = _services(args, cwd)
     manager, tree = await choose_session(args, cwd, services.settings, warn=warn)
-    _tell_damage(tree)
+    _tell_damage(tree, warn)
     session_cwd = Path(tree.get_cwd())
     if session_cwd != cwd:
         services = _services(args, session_cwd)
     for diagnostic in services.diagnostics:
-        tell(f"{diagnostic.type.capitalize()}: {diagnostic.message}")
+        say(diagnostic.type, diagnostic.message)
     choice = await choose_model(args, services, tree, warn=warn)
     pi = await PiAgent.create(
         services=services,
@@ -188,7 +219,7 @@ async def start(args: CliArgs, cwd: Path) -> PiAgent:
     return pi
 
 
-def _tell_damage(tree: Session) -> None:
+def _tell_damage(tree: Session, warn: Callable[[str], None]) -> None:
     """Say what could not be read of a resumed session."""
     if not tree.diagnostics:
         return

@@ -1,0 +1,1 @@
+"""Slash commands of the interactive mode, a file for each group."""

@@ -1,0 +1,283 @@
+"""What there is once a session is open: the agent, its conversation, and everything that works on them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec.structs import replace
+
+from pinyon.ai.message import UserMessage
+from pinyon.coding.agent_session import AgentSession
+from pinyon.coding.event import SessionEvent
+from pinyon.coding.pi_agent import PiAgent
+from pinyon.resources import setting
+from pinyon.session import kind as entry_kinds
+from pinyon.tui.accounting import Accounting, footer_facts
+from pinyon.tui.block.notice import NoticeBlock
+from pinyon.tui.command.builtin import builtin_commands
+from pinyon.tui.conversation import Conversation
+from pinyon.tui.footer import FooterFacts
+from pinyon.tui.header import HeaderBlock, ResourcesBlock
+from pinyon.tui.message_block import Renderers
+from pinyon.tui.model_switch import ModelSwitch
+from pinyon.tui.outside import Outside
+from pinyon.tui.palette import palette_for
+from pinyon.tui.place import home_short
+from pinyon.tui.preview import EditPreview
+from pinyon.tui.work import Work
+
+if TYPE_CHECKING:
+    from pinyon.tui.app import PinyonApp
+
+_FRAME_S = 1 / 30
+_HISTORY_SEED = 100
+_PAUSE_S = 0.005
+
+
+async def open_desk(app: PinyonApp) -> None:
+    """Build the agent, show its session and send the prompts of the start."""
+    notices: list[tuple[Literal["info", "warning", "error"], str]] = []
+    start = app.start_options
+    pi = await start.create(lambda kind, text: notices.append((kind, text)))
+    desk = Desk(app, pi)
+    app.desk = desk
+    for command in builtin_commands():
+        app.commands.add(command)
+    await asyncio.to_thread(app.history.load)
+    desk.bind(pi.session, is_first=True)
+    app.spinner.stop("starting")
+    for kind, text in notices:
+        app.notify_user(text, kind)
+    desk.tell_missing_model()
+    if start.resume:
+        app.run_command("resume")
+    if start.prompts is not None:
+        for prompt in await start.prompts():
+            await desk.send_first(prompt.text, list(prompt.images))
+
+
+class Desk:
+    """The session that is open and the parts that serve it. `bind` moves them to another session."""
+
+    def __init__(self, app: PinyonApp, pi: PiAgent) -> None:
+        self._app = app
+        self.pi = pi
+        self.renderers = Renderers()
+        self.work = Work(app)
+        self.outside = Outside(app)
+        self.models = ModelSwitch(app)
+        self.conversation: Conversation
+        self.sums: Accounting
+        self._preview = EditPreview(app)
+        self._unsubscribe: Any = None
+        self._is_frame_due = False
+        pi.set_rebind_session(self.bind)
+
+    # The session.
+
+    @property
+    def session(self) -> AgentSession:
+        """The open session."""
+        return self.pi.session
+
+    @property
+    def cwd(self) -> Path:
+        """Where the session works."""
+        return Path(self.session.session.get_cwd())
+
+    def bind(self, session: AgentSession, *, is_first: bool = False) -> None:
+        """Show a session and listen to it."""
+        app = self._app
+        app.overlays.close_all()
+        if not is_first:
+            app.spinner.clear()
+        app.pending.steering, app.pending.follow_ups, app.pending.shells = [], [], []
+        app.pending.update_rows()
+        app.transcript.clear()
+        if self.is_header_shown:
+            app.transcript.add(HeaderBlock(app.keymap))
+        self._show_resources()
+        self.conversation = Conversation(session, app.transcript, self.renderers, self._frame_soon)
+        self.conversation.load()
+        self.sums = Accounting(session.session)
+        self.apply_settings()
+        session.subscribe(self._hear)
+        app.level_changed()
+        app.start(self._catch_up(session))
+        self._set_title()
+
+    async def _catch_up(self, session: AgentSession) -> None:
+        """What may come a little later: older blocks, prompts for the history, the sums."""
+        app = self._app
+        app.footer_soon()
+        await asyncio.sleep(0)
+        app.history.seed(recent_prompts(session))
+        for step in (self.conversation.load_older, self.sums.count):
+            while session is self.session and step():  # noqa: ASYNC110 - a pause for keys, nothing to wait for
+                await asyncio.sleep(_PAUSE_S)
+        app.footer_soon()
+
+    def _hear(self, event: SessionEvent) -> None:
+        from pinyon.coding.event import SessionInfoChanged, ThinkingLevelChanged
+
+        self.conversation.hear(event)
+        self.work.hear(event)
+        self._preview.look(self.conversation.tools_to_preview())
+        if isinstance(event, SessionInfoChanged):
+            self._set_title()
+            self._app.footer_soon()
+        elif isinstance(event, ThinkingLevelChanged):
+            self._app.level_changed()
+            self._app.footer_soon()
+
+    def _frame_soon(self) -> None:
+        """Bring the growing answer to the screen within a frame."""
+        if not self._is_frame_due:
+            self._is_frame_due = True
+            self._app.set_timer(_FRAME_S, self._frame)
+
+    def _frame(self) -> None:
+        self._is_frame_due = False
+        self.conversation.flush()
+
+    async def send_first(self, text: str, images: list[Any]) -> None:
+        """Send a prompt of the command line and wait for its end."""
+        from pinyon.errors import PinyonError
+
+        try:
+            await self.session.prompt(text, images=images, source="interactive", streaming_behavior="followUp")
+        except PinyonError as error:
+            self._app.give_back(text)
+            self._app.notify_user(str(error), "error")
+
+    # What settings say.
+
+    def setting(self, item: setting.Setting[Any]) -> Any:
+        """The value of a setting."""
+        return self.pi.services.settings.get(item)
+
+    def save_setting(self, key: str, value: Any) -> None:
+        """Keep a setting for this process and, where they can be written, in the user's file."""
+        nested: Any = value
+        for part in reversed(key.split(".")):
+            nested = {part: nested}
+        self.pi.services.settings.apply_overrides(nested)
+
+    @property
+    def is_header_shown(self) -> bool:
+        """Whether the header stands over the transcript."""
+        quiet = self.setting(setting.QUIET_STARTUP)
+        return self._app.start_options.is_verbose or quiet in (False, "header")
+
+    @property
+    def menu_rows(self) -> int:
+        """How many completions are shown."""
+        return int(self.setting(setting.AUTOCOMPLETE_MAX_VISIBLE))
+
+    @property
+    def double_escape_action(self) -> str:
+        """What two Escapes do."""
+        return str(self.setting(setting.DOUBLE_ESCAPE_ACTION))
+
+    def apply_settings(self) -> None:
+        """Draw as the settings say."""
+        app = self._app
+        theme = app.start_options.theme or self.setting(setting.THEME)
+        app.editor.padding = int(self.setting(setting.EDITOR_PADDING_X))
+        app.set_tone(
+            replace(
+                app.tone,
+                palette=palette_for(theme, is_dark=app.tone.palette.is_dark),
+                pad=int(self.setting(setting.OUTPUT_PAD)),
+                code_indent=self.setting(setting.MARKDOWN_CODE_BLOCK_INDENT),
+                hide_thinking=self.setting(setting.HIDE_THINKING_BLOCK),
+            )
+        )
+
+    def _show_resources(self) -> None:
+        quiet = self.setting(setting.QUIET_STARTUP)
+        if quiet in (True, "header") and not self._app.start_options.is_verbose:
+            return
+        resources = self.pi.services.resources
+        context = [home_short(Path(file.path)) for file in resources.context_files]
+        skills = sorted(skill.name for skill in resources.skills)
+        block = ResourcesBlock([("Context", context), ("Skills", skills)])
+        if block.sections:
+            block.is_tight = False
+            self._app.transcript.add(block)
+
+    def tell_missing_model(self) -> None:
+        """Say what to do when no model can be used."""
+        message = self.pi.model_fallback_message
+        if self.session.model is None:
+            self._app.notify_user(
+                "No model can be used yet. Set an API key in the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, …) or "
+                "type /login, or start a local server and choose it with /model. `pinyon demo` needs nothing.",
+                "warning",
+            )
+        elif message:
+            self._app.notify_user(message, "warning")
+
+    # Facts.
+
+    def facts(self) -> FooterFacts:
+        """What the footer tells."""
+        self.sums.count()
+        providers = {model.provider for model in self.pi.services.registry.get_available()}
+        return footer_facts(self.session, self.sums, show_provider=len(providers) > 1, statuses=self._app.statuses)
+
+    def _set_title(self) -> None:
+        from pinyon._util.terminal import strip_terminal_control
+
+        name = self.session.session_name
+        parts = ["pinyon", *([name] if name else []), self.cwd.name or str(self.cwd)]
+        title = strip_terminal_control(" - ".join(parts)).replace("\n", " ")
+        driver = self._app._driver  # noqa: SLF001 - the only way to the terminal
+        if driver is not None and not self._app.is_headless:
+            driver.write(f"\x1b]0;{title}\x07")
+
+    async def attach_image(self, data: bytes, mime_type: str) -> None:
+        """Attach an image to the prompt that is being written, as a chip."""
+        import base64
+
+        from pinyon.ai.content import ImageContent
+        from pinyon.tui.editor.attachment import Attachment
+
+        size = await asyncio.to_thread(image_size, data)
+        image = ImageContent(data=base64.b64encode(data).decode("ascii"), mime_type=mime_type)
+        app = self._app
+        app.editing.insert(app.editor.attachments.add(Attachment(image=image, size=size)) + " ")
+        app.text_changed()
+
+    def notice_about_busy(self) -> bool:
+        """Say that something must end first; False where nothing runs."""
+        if self.session.is_idle and not self.session.is_compacting:
+            return False
+        self._app.transcript.add(NoticeBlock("warning", "Wait for the end of the run, or stop it first."))
+        return True
+
+
+def image_size(data: bytes) -> tuple[int, int] | None:
+    """Width and height of an image in pixels, None where it is none."""
+    from io import BytesIO
+
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(BytesIO(data)) as image:
+            return image.size
+    except (UnidentifiedImageError, OSError, ValueError):
+        return None
+
+
+def recent_prompts(session: AgentSession) -> list[str]:
+    """The latest prompts of a session, oldest first."""
+    texts: list[str] = []
+    for entry in session.session.upwards():
+        if entry.kind == entry_kinds.USER and isinstance(entry.message, UserMessage):
+            texts.append(entry.message.text)
+            if len(texts) >= _HISTORY_SEED:
+                break
+    return texts[::-1]

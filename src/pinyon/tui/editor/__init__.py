@@ -1,0 +1,1 @@
+"""The editor: the text being written and everything around it."""

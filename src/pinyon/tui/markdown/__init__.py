@@ -1,0 +1,1 @@
+"""Markdown as rows of cells, whole and while it is being written."""

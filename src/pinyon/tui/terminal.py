@@ -1,0 +1,94 @@
+"""The terminal: our own reading of what it sends, and a screen that goes away cleanly whatever happens.
+
+Reading waits without waking up; the end of the terminal is noticed and told to the application.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import sys
+from codecs import getincrementaldecoder
+from typing import Any
+
+from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
+
+from pinyon.tui.input_decoder import InputDecoder
+
+_ESCAPE_S = 0.05
+_REMOTE_ESCAPE_S = 0.1
+_BLOCK_BYTES = 64 * 1024
+
+
+class TerminalGone(Message):
+    """The terminal was closed."""
+
+
+class TerminalDriver(LinuxDriver):
+    """Textual's driver with our decoder, on standard output."""
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self._file = sys.__stdout__
+        self._wake_read, self._wake_write = os.pipe()
+        self.decoder = InputDecoder()
+
+    def start_application_mode(self) -> None:
+        """Take the terminal over; ask for modified keys where only the older protocol is known."""
+        super().start_application_mode()  # type: ignore[no-untyped-call] # Textual's own
+        if self._writer_thread is not None:
+            self.write("\x1b[>4;2m")
+            self.flush()
+
+    def stop_application_mode(self) -> None:
+        """Give the terminal back."""
+        if self._writer_thread is not None:
+            self.write("\x1b[>4;0m")
+        super().stop_application_mode()
+
+    def disable_input(self) -> None:
+        """Stop reading at once."""
+        os.write(self._wake_write, b"x")
+        super().disable_input()
+
+    def run_input_thread(self) -> None:
+        """Read until the application ends or the terminal goes."""
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        escape_s = _escape_delay(os.environ)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            selector.register(self._wake_read, selectors.EVENT_READ)
+            while not self.exit_event.is_set():
+                ready = selector.select(escape_s if self.decoder.is_waiting else None)
+                files = {key.fd for key, _ in ready}
+                if self._wake_read in files:
+                    os.read(self._wake_read, 1024)
+                    continue
+                if not files:
+                    self._send(self.decoder.flush())
+                    continue
+                data = self._read()
+                if not data:
+                    self._app.post_message(TerminalGone())
+                    return
+                self._send(self.decoder.feed(decode(data)))
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self.fileno, _BLOCK_BYTES)
+        except OSError:
+            return b""
+
+    def _send(self, messages: list[Message]) -> None:
+        for message in messages:
+            self.process_message(message)
+
+
+def _escape_delay(environ: Any) -> float:
+    """Seconds after which a lone escape byte is the Escape key."""
+    given = environ.get("PI_TUI_ESC_TIMEOUT", "")
+    if given.isdigit():
+        return int(given) / 1000
+    is_remote = any(environ.get(name) for name in ("SSH_CONNECTION", "SSH_TTY", "MOSH_CONNECTION"))
+    return _REMOTE_ESCAPE_S if is_remote else _ESCAPE_S

@@ -1,0 +1,341 @@
+"""The transcript: one widget that draws all blocks, of which it measures and renders only those that are seen.
+
+The cost of a change is that of the block that changed and of the lines of the screen, whatever the length of the
+conversation. Changes are gathered and drawn at most about thirty times a second; lines that look the same are not
+drawn again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.timer import Timer
+from textual.widget import Widget
+
+from pinyon.tui.block.block import Block
+from pinyon.tui.canvas import blank
+from pinyon.tui.grapheme import fit
+from pinyon.tui.highlight import marked
+from pinyon.tui.scroll import BlockList
+from pinyon.tui.tone import Tone
+
+_FRAME_S = 1 / 30
+_SOONEST_S = 0.001
+_WHEEL_ROWS = 3
+_MIN_THUMB = 1
+
+
+class Transcript(Widget, can_focus=False):
+    """Draws a `BlockList`. Add and change blocks; everything else follows."""
+
+    DEFAULT_CSS = "Transcript { height: 1fr; }"
+
+    class Copied(Message):
+        """Text was selected with the mouse and wants to be copied."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - the widget's own name
+        super().__init__(id=id)
+        self.list = BlockList()
+        self.bottom_hint = ""
+        self.query_text = ""
+        self._lines: list[Strip] = []
+        self._places: list[tuple[int, int]] = []
+        self._last_draw = 0.0
+        self._frame: Timer | None = None
+        self._is_dragging_thumb = False
+        self._tone = Tone()
+
+    # Blocks.
+
+    @property
+    def tone(self) -> Tone:
+        """What the rendering depends on."""
+        return self._tone
+
+    @tone.setter
+    def tone(self, tone: Tone) -> None:
+        self._tone = self.list.tone = tone
+        self.draw_soon()
+
+    @property
+    def blocks(self) -> list[Block]:
+        """All blocks, oldest first."""
+        return [slot.block for slot in self.list.slots]
+
+    def add(self, block: Block, before: Block | None = None) -> None:
+        """Add a block at the end, or before another."""
+        block.on_change = self._on_block_change
+        self.list.slot(block, self.list.index(before) if before is not None else None)
+        self.draw_soon()
+
+    def extend(self, blocks: Iterable[Block]) -> None:
+        """Add many blocks at the end."""
+        for block in blocks:
+            block.on_change = self._on_block_change
+            self.list.slot(block)
+        self.draw_soon()
+
+    def prepend(self, blocks: list[Block]) -> None:
+        """Put older blocks in front of all others."""
+        for block in blocks:
+            block.on_change = self._on_block_change
+        self.list.prepend(blocks)
+        self.draw_soon()
+
+    def remove_block(self, block: Block) -> None:
+        """Take a block out."""
+        self.list.remove(block)
+        self.draw_soon()
+
+    def clear(self) -> None:
+        """Take all blocks out."""
+        self.list.clear()
+        self.draw_soon()
+
+    def _on_block_change(self, block: Block) -> None:
+        del block
+        self.draw_soon()
+
+    def set_expanded(self, expanded: bool) -> None:
+        """Unfold or fold every block, keeping what is in the middle of the screen where it is."""
+        places = self._places
+        at = len(places) // 2
+        anchor = places[at] if places and not self.list.follow else None
+        for slot in self.list.slots:
+            slot.block.set_expanded(expanded)
+        if anchor is not None:
+            number, row = anchor
+            height = len(self.list.rows(number))
+            self.list.show(number, min(row, max(0, height - 1)), at=at)
+        self.draw_soon()
+
+    # Drawing.
+
+    def draw_soon(self) -> None:
+        """Draw within one frame."""
+        if self._frame is not None or not self.is_mounted:
+            return
+        wait = max(_SOONEST_S, _FRAME_S - (time.monotonic() - self._last_draw))
+        self._frame = self.set_timer(wait, self._draw_frame)
+
+    def _draw_frame(self) -> None:
+        self._frame = None
+        self.draw()
+
+    def draw(self) -> None:
+        """Draw now: lines that changed are refreshed, the others stay."""
+        self._last_draw = time.monotonic()
+        size = self.size
+        if not size.width or not size.height:
+            return
+        old = self._lines
+        self._lines = self._screen_lines(size.width, size.height)
+        changed = [
+            Region(0, y, size.width, 1)
+            for y, line in enumerate(self._lines)
+            if y >= len(old) or (line is not old[y] and line != old[y])
+        ]
+        if changed:
+            self.refresh(*changed)
+
+    def _screen_lines(self, width: int, height: int) -> list[Strip]:
+        blocks = self.list
+        blocks.width, blocks.height = width, height
+        self._places = blocks.visible()
+        lines = [blocks.rows(number)[row] for number, row in self._places]
+        if self.query_text:
+            style = self.tone.style("searchMatchText", "searchMatchBg") + Style(underline=True)
+            lines = [marked(line, self.query_text, style) for line in lines]
+        lines += [blank(width)] * (height - len(lines))
+        if not blocks.follow and height > 2:
+            self._add_scroll_marks(lines, width, height)
+        return lines
+
+    def _add_scroll_marks(self, lines: list[Strip], width: int, height: int) -> None:
+        total = max(1, self.list.total())
+        size = max(_MIN_THUMB, height * height // total)
+        first = min(height - size, self.list.before() * height // total)
+        thumb, track = self.tone.style("scrollbarThumb"), self.tone.style("scrollbarTrack")
+        for y in range(height):
+            is_thumb = first <= y < first + size
+            mark = Strip([Segment("┃" if is_thumb else "│", thumb if is_thumb else track)], 1)
+            lines[y] = Strip.join([lines[y].crop(0, width - 1), mark])
+        label = fit(f" ↓ newest {self.bottom_hint} ".replace("  ", " "), width - 4)
+        start = max(0, (width - len(label)) // 2)
+        row = lines[-1]
+        tag = Strip([Segment(label, self.tone.style("accent", "selectedBg", bold=True))], len(label))
+        lines[-1] = Strip.join([row.crop(0, start), tag, row.crop(start + len(label), width)])
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen."""
+        width = self.size.width
+        if y >= len(self._lines) or self._lines[y].cell_length != width:
+            self._lines = self._screen_lines(width, self.size.height)
+        line = self._lines[y] if y < len(self._lines) else blank(width)
+        return self._selected(line, y).apply_offsets(0, y)
+
+    def on_resize(self) -> None:
+        """Lay everything out anew."""
+        self._lines = []
+        self.draw()
+
+    # Moving.
+
+    def scroll_rows(self, rows: int) -> None:
+        """Scroll by rows, down when positive."""
+        self.list.scroll(rows)
+        self.draw_soon()
+
+    def scroll_page(self, pages: float) -> None:
+        """Scroll by pages, two rows less than the screen."""
+        self.scroll_rows(int((self.size.height - 2) * pages) or (1 if pages > 0 else -1))
+
+    def to_start(self) -> None:
+        """Go to the first row."""
+        self.list.to_start()
+        self.draw_soon()
+
+    def to_end(self) -> None:
+        """Go to the last row and follow."""
+        self.list.to_end()
+        self.draw_soon()
+
+    @property
+    def is_following(self) -> bool:
+        """Whether the end stays in sight."""
+        return self.list.follow
+
+    def jump_to_prompt(self, direction: int) -> None:
+        """Go to the prompt before or after the one that is at the top."""
+        slots, top = self.list.slots, self.list.top
+        if direction < 0:
+            first = top if self.list.offset > 1 else top - 1
+            numbers = range(min(first, len(slots) - 1), -1, -1)
+        else:
+            numbers = range(top + 1, len(slots))
+        for number in numbers:
+            if slots[number].block.is_prompt:
+                self.list.show(number, 1 if number else 0)
+                self.draw_soon()
+                return
+        if direction > 0:
+            self.to_end()
+
+    # Searching.
+
+    def search(self, query: str, direction: int = -1, *, skip_current: bool = False) -> tuple[int, int] | None:
+        """Show the next place of `query` in a direction; returns its number and how many blocks have one."""
+        self.query_text = query.lower()
+        self.draw_soon()
+        if not query:
+            return None
+        hits = [
+            number for number, slot in enumerate(self.list.slots) if self.query_text in slot.block.plain_text().lower()
+        ]
+        if not hits:
+            return None
+        current = self._places[0][0] if self._places else len(self.list.slots)
+        if self.list.follow and not skip_current:
+            current = len(self.list.slots)
+        chosen = self._chosen_hit(hits, current, direction, skip_current=skip_current)
+        self._show_hit(hits[chosen])
+        return chosen + 1, len(hits)
+
+    @staticmethod
+    def _chosen_hit(hits: list[int], current: int, direction: int, *, skip_current: bool) -> int:
+        if direction < 0:
+            earlier = [i for i, hit in enumerate(hits) if hit < current or (hit == current and not skip_current)]
+            return earlier[-1] if earlier else len(hits) - 1
+        later = [i for i, hit in enumerate(hits) if hit > current or (hit == current and not skip_current)]
+        return later[0] if later else 0
+
+    def _show_hit(self, number: int) -> None:
+        rows = self.list.rows(number)
+        row = next((index for index, strip in enumerate(rows) if self.query_text in strip.text.lower()), 0)
+        self.list.show(number, row, at=0 if row <= 1 else min(3, row))
+        if row <= 1:
+            self.list.show(number, 0)
+
+    def end_search(self) -> None:
+        """Remove the marks of the search."""
+        self.query_text = ""
+        self.draw_soon()
+
+    # The mouse.
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Scroll up; with Alt five times as far."""
+        self.scroll_rows(-_WHEEL_ROWS * (5 if event.meta else 1))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Scroll down."""
+        self.scroll_rows(_WHEEL_ROWS * (5 if event.meta else 1))
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Take hold of the scroll bar."""
+        if not self.list.follow and event.x == self.size.width - 1:
+            self._is_dragging_thumb = True
+            self.capture_mouse()
+            self._drag_to(event.y)
+            event.stop()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Drag the scroll bar."""
+        if self._is_dragging_thumb:
+            self._drag_to(event.y)
+
+    def on_mouse_up(self) -> None:
+        """Let go of the scroll bar."""
+        if self._is_dragging_thumb:
+            self._is_dragging_thumb = False
+            self.release_mouse()
+
+    def _drag_to(self, y: int) -> None:
+        self.list.to_fraction(y / max(1, self.size.height - 1))
+        self.draw_soon()
+
+    def on_click(self, event: events.Click) -> None:
+        """Fold or unfold the block under the mouse, or go to the end by the label."""
+        if self.text_selection is not None or self._is_dragging_thumb or event.x == self.size.width - 1:
+            return
+        if not self.list.follow and event.y == self.size.height - 1:
+            self.to_end()
+        elif 0 <= event.y < len(self._places):
+            block = self.list.slots[self._places[event.y][0]].block
+            block.set_expanded(not block.is_expanded)
+
+    # What the mouse selects.
+
+    def _selected(self, line: Strip, y: int) -> Strip:
+        selection = self.text_selection
+        span = selection.get_span(y) if selection is not None else None
+        if span is None:
+            return line
+        start, end = span
+        stop = line.cell_length if end < 0 else end
+        chosen = line.crop(start, stop).apply_style(Style(reverse=True))
+        return Strip.join([line.crop(0, start), chosen, line.crop(stop, line.cell_length)])
+
+    def get_selection(self, selection: object) -> tuple[str, str] | None:
+        """The selected text of the lines on the screen, without trailing blanks."""
+        extract = getattr(selection, "extract", None)
+        if extract is None:
+            return None
+        text = "\n".join(line.text.rstrip() for line in self._lines)
+        return extract(text), "\n"
+
+    def selection_updated(self, selection: object) -> None:
+        """Show what is selected."""
+        del selection
+        self.refresh()
