@@ -26,14 +26,29 @@ def catalogue_models(provider_id: str) -> tuple[Model, ...]:
     if provider is None:
         return ()
     spoken = set(api_names())
-    main_api = next((api for api in provider.apis if api in spoken), provider.apis[0])
-    models = (model_from_row(provider, main_api, model_id, row) for model_id, row in _rows(provider).items())
+    usual = main_api(provider)
+    models = (model_from_row(provider, usual, model_id, row) for model_id, row in _rows(provider).items())
     return tuple(model for model in models if model.api in spoken)
 
 
-def model_from_row(provider: Provider, main_api: str, model_id: str, row: Mapping[str, Any]) -> Model:
-    """The model that a row describes; one without an API has `main_api`. Raises `msgspec.ValidationError`."""
-    api = row.get("api", main_api)
+def main_api(provider: Provider) -> str:
+    """The API of models that name none: the provider's first one that this version speaks."""
+    spoken = set(api_names())
+    return next((api for api in provider.apis if api in spoken), provider.apis[0])
+
+
+@cache
+def generated_at_ms() -> float:
+    """When the data files were made, in milliseconds."""
+    import datetime as dt
+
+    manifest = msgspec.json.decode((DATA_FOLDER / "manifest.json").read_bytes())
+    return dt.datetime.fromisoformat(manifest["generatedAt"]).timestamp() * 1000
+
+
+def model_from_row(provider: Provider, usual_api: str, model_id: str, row: Mapping[str, Any]) -> Model:
+    """The model that a row describes; one without an API has `usual_api`. Raises `msgspec.ValidationError`."""
+    api = row.get("api", usual_api)
     defaults: dict[str, Any] = {"name": model_id, "baseUrl": provider.url_of(api)}
     if provider.headers:
         defaults["headers"] = provider.headers

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -23,6 +23,7 @@ from pinyon.ai.message import AssistantMessage, Message
 from pinyon.ai.model import Model, ThinkingLevel
 from pinyon.ai.model_layer import ProviderLayers, build_models
 from pinyon.ai.models_json import ModelsFile, ModelsProblem, ProviderConfig, load_models_file
+from pinyon.ai.models_store import ModelsStore
 from pinyon.ai.oauth import AccountSignIn
 from pinyon.ai.option import StreamOptions
 from pinyon.ai.provider import canonical_id, default_models, display_name, fill_placeholders, find_provider, providers
@@ -43,6 +44,9 @@ from pinyon.ai.resolver import (
 from pinyon.ai.stream import AssistantMessageEventStream, StreamFn
 from pinyon.ai.transport import Transport
 from pinyon.errors import ConfigError, PinyonError
+
+if TYPE_CHECKING:
+    from pinyon.ai.models_update import ModelsUpdate
 
 SCRIPTED_API = "faux"
 """Wire API of models that answer from a script inside this process."""
@@ -72,9 +76,11 @@ class ModelRegistry:
         *,
         values: ConfigValues | None = None,
         transport: Transport | None = None,
+        store: ModelsStore | None = None,
     ) -> None:
         self.auth_storage = auth_storage
         self.models_path = models_path
+        self.store = store or ModelsStore(None)
         self._transport = transport
         self._file = ModelsFile()
         self._programs: dict[str, Registration] = {}
@@ -87,11 +93,16 @@ class ModelRegistry:
 
     @classmethod
     def create(cls, auth_storage: AuthStorage, models_path: str | Path | None = None) -> ModelRegistry:
-        """The registry of this installation; `models_path` defaults to `models.json` in the agent folder."""
+        """The registry of this installation; `models_path` defaults to `models.json` in the agent folder. Newer models
+        that were fetched stand in `models-store.json` beside it.
+        """
         if models_path is None:
             folder = agent_dir(auth_storage.env)
             models_path = folder / "models.json" if folder else None
-        return cls(auth_storage, Path(models_path) if models_path else None)
+        if not models_path:
+            return cls(auth_storage)
+        path = Path(models_path)
+        return cls(auth_storage, path, store=ModelsStore(path.with_name("models-store.json")))
 
     @classmethod
     def in_memory(cls, auth_storage: AuthStorage) -> ModelRegistry:
@@ -135,6 +146,18 @@ class ModelRegistry:
         else:
             self._refresh_errors.pop(provider_id, None)
 
+    async def update_models(self, address: str, provider_ids: Iterable[str] | None = None) -> ModelsUpdate:
+        """Fetch newer models from the catalogue server at `address` and keep them in `models-store.json`; by default
+        those of the providers that are signed in, or of all while none is. Raises `ConfigError`.
+        """
+        from pinyon.ai.models_update import update_models
+        from pinyon.ai.transport import DefaultTransport
+
+        asked = list(provider_ids or filter(self.is_usable, providers())) or list(providers())
+        update = await update_models(self.store, address, asked, self._transport or DefaultTransport())
+        self._forget()
+        return update
+
     async def find_local_models(self, provider_ids: Iterable[str] | None = None) -> list[Model]:
         """Ask the servers on this machine for their models, all within a fraction of a second. Never raises."""
         from pinyon.ai.transport import DefaultTransport
@@ -157,15 +180,22 @@ class ModelRegistry:
         provider_id = canonical_id(provider_id)
         built = self._built.get(provider_id)
         if built is None:
-            built, problems = build_models(self._layers(provider_id, self._programs.get(provider_id)))
+            known, doubts = self._known_models(provider_id)
+            built, problems = build_models(self._layers(provider_id, known, self._programs.get(provider_id)))
             self._built[provider_id] = built
-            self._layer_problems[provider_id] = problems
+            self._layer_problems[provider_id] = [*doubts, *problems]
         return built
 
-    def _layers(self, provider_id: str, registration: Registration | None) -> ProviderLayers:
+    def _known_models(self, provider_id: str) -> tuple[list[Model], list[ModelsProblem]]:
+        """The package's models with newer ones of the store laid over them, and those of a local server."""
+        newer, problems = self.store.models_of(provider_id)
+        known = {model.id: model for model in (*catalogue_models(provider_id), *newer)}
+        return [*known.values(), *self._local.get(provider_id, ())], problems
+
+    def _layers(self, provider_id: str, known: Sequence[Model], registration: Registration | None) -> ProviderLayers:
         return ProviderLayers(
             id=provider_id,
-            built_in=[*catalogue_models(provider_id), *self._local.get(provider_id, ())],
+            built_in=known,
             file=self._file.providers.get(provider_id),
             program=registration.config if registration else None,
             program_lists_models=registration is not None and registration.lists_models,
@@ -204,7 +234,7 @@ class ModelRegistry:
         for provider_id in self._file.providers:
             self.models_of(provider_id)
         layered = [problem for problems in self._layer_problems.values() for problem in problems]
-        texts = [problem.message for problem in (*self._file.problems, *layered)]
+        texts = [problem.message for problem in (*self._file.problems, *self.store.problems(), *layered)]
         return [*texts, *self._refresh_errors.values()]
 
     def get_error(self) -> str | None:
@@ -337,7 +367,7 @@ class ModelRegistry:
         """
         provider_id = canonical_id(provider_id)
         merged = Registration.merged(provider_id, self._programs.get(provider_id), config)
-        _, problems = build_models(self._layers(provider_id, merged))
+        _, problems = build_models(self._layers(provider_id, self._known_models(provider_id)[0], merged))
         if problems and merged.lists_models:
             raise ConfigError("; ".join(problem.message for problem in problems))
         self._programs[provider_id] = merged

@@ -25,6 +25,7 @@ from pinyon.errors import PinyonError
 if TYPE_CHECKING:
     from pinyon.coding.pi_agent import PiAgent
     from pinyon.coding.services import Services
+    from pinyon.resources.settings import SettingsManager
     from pinyon.session.session import Session
 
 _TOLD_DAMAGE = 5
@@ -255,11 +256,16 @@ def _services(args: CliArgs, cwd: Path) -> Services:
         trust_override=args.project_trust,
     )
     services = create_services(cwd, options=options)
-    proxy = services.settings.get_http_proxy()
+    use_proxy(services.settings)
+    return services
+
+
+def use_proxy(settings: SettingsManager) -> None:
+    """Let the proxy of the settings serve where the environment names none."""
+    proxy = settings.get_http_proxy()
     if proxy:
         for name in ("HTTP_PROXY", "HTTPS_PROXY"):
             os.environ.setdefault(name, proxy)
-    return services
 
 
 def _export(source: str, messages: Sequence[str]) -> int:

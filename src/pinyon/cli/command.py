@@ -9,6 +9,7 @@ RUNNERS = {
     "auth": "pinyon.cli.auth_command:run_auth",
     "completion": "pinyon.cli.completion:run_completion",
     "demo": "pinyon.cli.demo:run_demo_command",
+    "update": "pinyon.cli.update:run_update",
 }
 """Command → the function that takes the arguments behind it and gives the exit code."""
 

@@ -199,7 +199,7 @@ COMMANDS: dict[str, Command] = {
         Command("install", "install a package", planned=True),
         Command("remove", "remove a package", planned=True),
         Command("uninstall", "remove a package", planned=True),
-        Command("update", "update packages", planned=True),
+        Command("update", "`--models` fetches newer models from the server of the setting `modelsUrl` or of `--url`"),
         Command("list", "list packages", planned=True),
         Command("config", "choose the resources to load", planned=True),
         Command("mcp", "manage MCP servers", planned=True),

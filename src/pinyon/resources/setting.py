@@ -94,6 +94,9 @@ OAUTH: Setting[dict[str, str]] = Setting(
 HTTP_PROXY: Setting[str | None] = Setting(
     "httpProxy", TEXT, None, "proxy for HTTP and HTTPS where the environment names none", scope="global"
 )
+MODELS_URL: Setting[str | None] = Setting(
+    "modelsUrl", TEXT, None, "catalogue server that `pinyon update --models` asks; none by default", scope="global"
+)
 HTTP_IDLE_TIMEOUT_MS: Setting[int] = Setting(
     "httpIdleTimeoutMs", TIMEOUT, 300_000, "longest silence of a model server; 0 waits for ever", strict=True
 )
@@ -290,6 +293,7 @@ GROUPS: dict[str, tuple[Setting[Any], ...]] = {
         OAUTH,
         DEVICE_ID,
         HTTP_PROXY,
+        MODELS_URL,
         HTTP_IDLE_TIMEOUT_MS,
     ),
     "Sessions and trust": (STEERING_MODE, FOLLOW_UP_MODE, SESSION_DIR, DEFAULT_TOOLS, DEFAULT_PROJECT_TRUST),

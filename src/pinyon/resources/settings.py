@@ -251,6 +251,10 @@ class SettingsManager:
         """Proxy for HTTP and HTTPS."""
         return self.get(_setting.HTTP_PROXY) or None
 
+    def get_models_url(self) -> str | None:
+        """Address of the catalogue server that the user chose."""
+        return self.get(_setting.MODELS_URL) or None
+
     def get_http_idle_timeout_ms(self) -> int:
         """Longest silence of a model server in milliseconds; 0 means no limit. Raises `SettingsError`."""
         return self.get(_setting.HTTP_IDLE_TIMEOUT_MS)
