@@ -10,8 +10,6 @@ import asyncio
 import base64
 import json
 from collections.abc import Callable
-from importlib import import_module
-from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -27,7 +25,7 @@ from pinyon.ai.option import StreamOptions
 from pinyon.ai.provider import Provider, providers
 from pinyon.ai.tool import Tool
 from pinyon.ai.transport import DefaultTransport, HttpRequest, HttpResponse
-from pinyon.testing import fake_anthropic, fake_openai
+from pinyon.testing import fake_anthropic, fake_bedrock, fake_openai, fake_responses
 from pinyon.testing.fake_server import FakeServer, RecordedRequest, Reply, ScriptedReply
 
 KEY = "the-key-of-a-test"
@@ -103,7 +101,6 @@ SURROUNDINGS = {
     "CLOUDFLARE_GATEWAY_ID": "gw",
 }
 
-AZURE = "azure-openai-responses"
 CLASSIFIERS_ONLY = {"typesafe"}
 
 PATHS: dict[str, Callable[[str], str]] = {
@@ -134,7 +131,7 @@ TURNS = [
     (provider, api)
     for provider in providers().values()
     for api in provider.apis
-    if (provider.id, api) in ADDRESSES and api in api_names() and (provider.id != "azure" or AZURE in api_names())
+    if (provider.id, api) in ADDRESSES and api in api_names()
 ]
 
 
@@ -178,9 +175,9 @@ def model_for(registry: ModelRegistry, provider: Provider, api: str) -> Model:
 
 
 def responses(name: str) -> tuple[ScriptedReply, ScriptedReply]:
-    fake: Any = import_module("pinyon.testing.fake_responses")
-    look = fake.responses_answer(fake.message("Let me look."), fake.function_call(name, CALL))
-    return look, fake.responses_answer(fake.message("Done."))
+    message, call = fake_responses.message, fake_responses.function_call(name, CALL)
+    look = fake_responses.responses_answer(message("Let me look."), call)
+    return look, fake_responses.responses_answer(message("Done."))
 
 
 def completions(name: str) -> tuple[ScriptedReply, ScriptedReply]:
@@ -195,9 +192,8 @@ def anthropic(name: str) -> tuple[ScriptedReply, ScriptedReply]:
 
 
 def bedrock(name: str) -> tuple[ScriptedReply, ScriptedReply]:
-    fake: Any = import_module("pinyon.testing.fake_bedrock")
-    look = fake.bedrock_answer(fake.text("Let me look."), fake.tool_use(name, CALL))
-    return look, fake.bedrock_answer(fake.text("Done."))
+    text, call = fake_bedrock.text, fake_bedrock.tool_use(name, CALL)
+    return fake_bedrock.bedrock_answer(text("Let me look."), call), fake_bedrock.bedrock_answer(text("Done."))
 
 
 def google(name: str) -> tuple[ScriptedReply, ScriptedReply]:
@@ -297,8 +293,6 @@ def signature_of(provider: Provider, api: str) -> dict[str, str]:
         return {"authorization": f"Bearer {codex_token()}"}
     if provider.id == "github-copilot":
         return BEARER
-    if provider.id == "azure":
-        return {"api-key": KEY}
     return SIGNATURES.get(api, BEARER)
 
 
