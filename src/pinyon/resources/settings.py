@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import os
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -18,11 +18,12 @@ from pinyon._util import config as _config
 from pinyon._util import json as _json
 from pinyon.ai.model import ThinkingLevel
 from pinyon.ai.option import Transport
+from pinyon.errors import ConfigError
 from pinyon.resources import setting as _setting
 from pinyon.resources.diagnostic import ResourceDiagnostic
 from pinyon.resources.setting import CacheWarming, ProjectTrustDefault, QueueMode, Setting
 from pinyon.resources.setting_kind import OBJECT
-from pinyon.resources.settings_layers import SettingsError, SettingsLayers, SettingsProblem
+from pinyon.resources.settings_layers import SettingsError, SettingsLayers, SettingsProblem, parse_settings
 from pinyon.resources.settings_merge import Settings, edit_tool_names, merge_settings
 from pinyon.resources.settings_storage import (
     FileSettingsStorage,
@@ -30,6 +31,7 @@ from pinyon.resources.settings_storage import (
     SettingsScope,
     SettingsStorage,
 )
+from pinyon.resources.settings_writer import REMOVED, SettingsWriter
 
 __all__ = [
     "DEFAULT_TOOL_NAMES",
@@ -81,6 +83,7 @@ class SettingsManager:
 
     def __init__(self, layers: SettingsLayers) -> None:
         self._layers = layers
+        self._writer = SettingsWriter(layers.storage, parse_settings, layers.write_failed)
 
     @classmethod
     def create(
@@ -146,7 +149,46 @@ class SettingsManager:
 
     async def reload(self) -> None:
         """Read both files again and drop the overrides; a file that cannot be read keeps its previous values."""
+        await self._writer.flush()
         self._layers.load()
+
+    async def flush(self) -> None:
+        """Wait until all changes are on disk; what could not be written is among the problems then."""
+        await self._writer.flush()
+
+    def set(self, setting: Setting[T], value: T | None, *, scope: SettingsScope = "global") -> None:
+        """Change a setting now and store it; None takes it out of the file.
+
+        The file is written in the background of a running event loop (`flush` waits for that), else at once. Only the
+        keys of this setting change; a file that cannot be read is not written. Raises `ConfigError` for a value that
+        the setting cannot have, for a project that is not trusted, and for one of the user's own settings in it.
+        """
+        if value is not None:
+            try:
+                setting.kind.read(value)
+            except ValueError as error:
+                raise ConfigError(f"setting {setting.key!r} {error}") from None
+        self._change(setting, setting.path, REMOVED if value is None else value, scope)
+
+    def set_entry(
+        self, setting: Setting[dict[str, Any]], key: str, value: Any, *, scope: SettingsScope = "global"
+    ) -> None:
+        """Change one entry of a setting that is a table; None takes it out. Like `set` in everything else."""
+        try:
+            setting.kind.read({} if value is None else {key: value})
+        except ValueError as error:
+            raise ConfigError(f"setting {setting.key!r} {error}") from None
+        self._change(setting, (*setting.path, key), REMOVED if value is None else value, scope)
+
+    def _change(self, setting: Setting[Any], path: tuple[str, ...], value: Any, scope: SettingsScope) -> None:
+        if scope == "project":
+            if setting.scope == "global":
+                raise ConfigError(f"setting {setting.key!r} is the user's own; a project cannot have it")
+            if not self.is_project_trusted:
+                raise ConfigError("this project is not trusted: its settings are not written; trust it first")
+        self._layers.change(scope, path, value)
+        if self._layers.is_readable(scope):
+            self._writer.mark(scope, path, value)
 
     def drain_errors(self) -> list[SettingsProblem]:
         """The problems found since the last call: unreadable files, and values that are not usable."""

@@ -16,6 +16,7 @@ from pinyon.resources.setting import SETTINGS, Setting
 from pinyon.resources.setting_kind import Kind
 from pinyon.resources.settings_merge import Settings, merge_settings, migrate_settings
 from pinyon.resources.settings_storage import SettingsScope, SettingsStorage
+from pinyon.resources.settings_writer import REMOVED, with_value
 
 T = TypeVar("T")
 
@@ -64,6 +65,19 @@ class SettingsLayers:
             except (OSError, ValueError) as error:
                 self._file_problems[scope] = _file_problem(scope, self.storage.path(scope), error)
         self.merge()
+
+    def change(self, scope: SettingsScope, path: tuple[str, ...], value: Any) -> None:
+        """Set a value of a layer (`REMOVED` takes it out), in memory only."""
+        self._layers[scope] = with_value(self._layers[scope], path, value)
+        self.overrides = with_value(self.overrides, path, REMOVED)
+        self.merge()
+
+    def write_failed(self, scope: SettingsScope, error: Exception) -> None:
+        """Report that a change could not be written."""
+        path = self.storage.path(scope)
+        where = f"{scope} settings" if path is None else repr(str(path))
+        detail = getattr(error, "strerror", None) or str(error)
+        self.add_problem(SettingsProblem(scope, f"a change of {where} was not stored: {detail}", path))
 
     def merge(self) -> None:
         """Bring `merged` up to date after a change of a layer or of the trust."""

@@ -18,6 +18,10 @@ SettingsUpdate = Callable[[str | None], str | None]
 May be called more than once for one update.
 """
 
+_WRITE_ATTEMPTS = 1500
+_WRITE_DELAY_S = 0.01
+"""A change waits longer than a lock that a dead program left behind lasts."""
+
 
 class SettingsStorage(Protocol):
     """The two texts that settings are read from and written to."""
@@ -70,7 +74,7 @@ class FileSettingsStorage:
         if not path.exists() and update(None) is None:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        with hold_lock(path) as lock:
+        with hold_lock(path, attempts=_WRITE_ATTEMPTS, delay_s=_WRITE_DELAY_S) as lock:
             text = update(_read_text(path))
             if text is not None:
                 replace_file(path, text.encode(), before_publish=lock.ensure_held)
