@@ -111,12 +111,12 @@ def test_a_model_without_api_or_address_is_named_and_the_others_stay(entry: dict
 
 
 def test_a_known_provider_whose_api_is_not_spoken_lends_its_address_and_is_told() -> None:
-    file = parse_models_text('{"providers": {"google": {"models": [{"id": "x"}]}}}')
-    (model,), (problem,) = build_models(ProviderLayers(id="google", file=file.providers["google"]))
-    assert "has the api 'google-generative-ai', which this version does not speak" in problem.message
+    file = parse_models_text('{"providers": {"typesafe": {"models": [{"id": "x"}]}}}')
+    (model,), (problem,) = build_models(ProviderLayers(id="typesafe", file=file.providers["typesafe"]))
+    assert "has the api 'typesafe-system-one', which this version does not speak" in problem.message
     assert (model.api, model.base_url) == (
-        "google-generative-ai",
-        "https://generativelanguage.googleapis.com/v1beta",
+        "typesafe-system-one",
+        "https://api.typesafe.ai/v1/",
     )
 
 

@@ -37,6 +37,12 @@ class HttpStatusError(ProviderError):
         self.headers = headers
         self.body = body
 
+    def told_as(self, text: str) -> HttpStatusError:
+        """This error with another text for what the server said; what was added to that is kept."""
+        usual = (status_error_text(self.status, self.body, unwrap_error=unwrap) for unwrap in (True, False))
+        added = next((str(self).removeprefix(begin) for begin in usual if str(self).startswith(begin)), "")
+        return HttpStatusError(text + added, self.status, self.headers, self.body)
+
 
 def status_error_text(status: int, body: str, *, unwrap_error: bool) -> str:
     """The text for a failed response: the status, then what the server said.
@@ -50,8 +56,8 @@ def status_error_text(status: int, body: str, *, unwrap_error: bool) -> str:
     value = _json_object(body)
     error = value.get("error") if unwrap_error and value is not None else None
     if isinstance(error, dict):
-        return f"{status}: {_shortened(_json.encode(error).decode())}"
-    return f"{status} {_shortened(body if value is None else _json.encode(value).decode())}"
+        return f"{status}: {shortened(_json.encode(error).decode())}"
+    return f"{status} {shortened(body if value is None else _json.encode(value).decode())}"
 
 
 def _json_object(body: str) -> dict[str, Any] | None:
@@ -62,7 +68,8 @@ def _json_object(body: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
+    """`text`, cut after `MAX_BODY_CHARS` characters with a note of how many are missing."""
     if len(text) <= MAX_BODY_CHARS:
         return text
     return f"{text[:MAX_BODY_CHARS]}... [{len(text) - MAX_BODY_CHARS} more characters]"

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pinyon.testing.fake_anthropic import AnthropicAnswer, anthropic_answer, anthropic_reply
     from pinyon.testing.fake_clock import FakeClock
     from pinyon.testing.fake_codex import FakeSocketServer
+    from pinyon.testing.fake_google import google_answer, google_call, google_fault, strict_google
+    from pinyon.testing.fake_mistral import mistral_answer, mistral_call, mistral_fault, strict_mistral
     from pinyon.testing.fake_oauth import FakeOAuth
     from pinyon.testing.fake_openai import conversation_fault, openai_answer, strict_reply
     from pinyon.testing.fake_responses import ResponsesAnswer, responses_answer, responses_reply, strict_responses
@@ -53,9 +55,17 @@ __all__ = [
     "faux_thinking",
     "faux_tool_call",
     "final_message",
+    "google_answer",
+    "google_call",
+    "google_fault",
+    "mistral_answer",
+    "mistral_call",
+    "mistral_fault",
     "openai_answer",
     "responses_answer",
     "responses_reply",
+    "strict_google",
+    "strict_mistral",
     "strict_reply",
     "strict_responses",
 ]
@@ -81,6 +91,18 @@ __getattr__, __dir__, _ = lazy_exports(
         "pinyon.testing.fake_clock": ("FakeClock",),
         "pinyon.testing.fake_oauth": ("FakeOAuth",),
         "pinyon.testing.fake_codex": ("FakeSocketServer",),
+        "pinyon.testing.fake_google": (
+            "google_answer",
+            "google_call",
+            "google_fault",
+            "strict_google",
+        ),
+        "pinyon.testing.fake_mistral": (
+            "mistral_answer",
+            "mistral_call",
+            "mistral_fault",
+            "strict_mistral",
+        ),
         "pinyon.testing.fake_openai": (
             "conversation_fault",
             "openai_answer",
