@@ -25,7 +25,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import msgspec
 
-from pinyon.testing.fake_server import FakeServer, RecordedRequest, Reply, Step
+from pinyon.testing.fake_server import FakeServer, RecordedRequest, Reply, ScriptedReply, Step
 
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 CLIENT_ID = "test-client"
@@ -81,7 +81,7 @@ class FakeOAuth:
         self._codes: dict[str, _Code] = {}
         self._refresh: dict[str, str] = {}
         self._devices: set[str] = set()
-        self._planned: dict[str, deque[Reply]] = defaultdict(deque)
+        self._planned: dict[str, deque[ScriptedReply]] = defaultdict(deque)
         self._after_token: tuple[Step, ...] = ()
 
     def __enter__(self) -> FakeOAuth:
@@ -112,7 +112,7 @@ class FakeOAuth:
         """The form fields of the requests to a path."""
         return [dict(parse_qsl(request.body.decode())) for request in self.requests_to(path)]
 
-    def plan(self, path: str, *replies: Reply) -> None:
+    def plan(self, path: str, *replies: ScriptedReply) -> None:
         """Answer the next requests to `path` with these replies instead."""
         with self._lock:
             self._planned[path].extend(replies)
@@ -149,9 +149,9 @@ class FakeOAuth:
     def _answer(self, request: RecordedRequest) -> Reply:
         parts = urlsplit(request.path)
         with self._lock:
-            planned = self._planned[parts.path]
-            if planned:
-                return planned.popleft()
+            planned = self._planned[parts.path].popleft() if self._planned[parts.path] else None
+        if planned is not None:
+            return planned if isinstance(planned, Reply) else planned(request)
         if parts.path in _AUTHORIZE and request.method == "GET":
             return self._authorize(dict(parse_qsl(parts.query)))
         if parts.path in _DEVICE:

@@ -7,6 +7,7 @@ none of the values that went out.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -25,6 +26,7 @@ MAX_ANSWER_BYTES = 1 << 20
 CONNECT_TIMEOUT_S = 10.0
 ANSWER_TIMEOUT_S = 14.0
 MAX_REASON_LENGTH = 300
+_MEDIA_TYPE = re.compile(r"[a-z]{1,20}/[a-z0-9.+-]{1,40}")
 _PUBLIC_FIELDS = frozenset({"grant_type", "client_id", "scope", "redirect_uri", "code_challenge_method", "resource"})
 
 
@@ -155,8 +157,8 @@ def _parse(body: bytes, status: int, content_type: str) -> tuple[dict[str, Any] 
     try:
         value = _json.decode(body)
     except (_json.JsonError, UnicodeDecodeError):
-        kind = content_type.partition(";")[0].strip() or "no content type"
-        return None, f"not JSON but {kind[:60]}"
+        kind = content_type.partition(";")[0].strip()
+        return None, f"not JSON but {kind}" if _MEDIA_TYPE.fullmatch(kind) else "not JSON"
     return (value, "") if isinstance(value, dict) else (None, "no JSON object")
 
 
