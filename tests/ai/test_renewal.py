@@ -207,8 +207,8 @@ def test_a_new_sign_in_and_a_sign_out_remove_what_was_left(path: Path, fake: Fak
         storage = storage_at(path, fake.url)
         credential = storage.get("xai")
         assert isinstance(credential, OAuthCredential)
-        assert storage._journal is not None
-        storage._journal.keep("xai", credential, OAuthCredential(access="a", refresh="r", expires=1))
+        assert storage._renewals._journal is not None
+        storage._renewals._journal.keep("xai", credential, OAuthCredential(access="a", refresh="r", expires=1))
         assert len(records(path)) == 1
         end(storage)
         assert records(path) == []
@@ -219,12 +219,12 @@ def test_records_of_tokens_that_are_no_longer_stored_are_swept_and_others_stay(p
     storage = storage_at(path, fake.url)
     other = OAuthCredential(access="a", refresh="other", expires=1)
     storage.set("meta", other)
-    assert storage._journal is not None
-    storage._journal.keep("meta", other, OAuthCredential(access="b", refresh="newer", expires=1))
-    storage._journal.keep("xai", OAuthCredential(access="c", refresh="gone", expires=1), other)
+    assert storage._renewals._journal is not None
+    storage._renewals._journal.keep("meta", other, OAuthCredential(access="b", refresh="newer", expires=1))
+    storage._renewals._journal.keep("xai", OAuthCredential(access="c", refresh="gone", expires=1), other)
     renewed(storage)
     assert len(records(path)) == 1
-    assert storage._journal.has_record("meta", other)
+    assert storage._renewals._journal.has_record("meta", other)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_a_torn_record_is_passed_over(text: str, path: Path, fake: FakeOAuth) ->
     storage = storage_at(path, fake.url)
     credential = storage.get("xai")
     assert isinstance(credential, OAuthCredential)
-    assert storage._journal is not None
-    storage._journal._record_path("xai", credential).write_text(text)
+    assert storage._renewals._journal is not None
+    storage._renewals._journal._record_path("xai", credential).write_text(text)
     assert renewed(storage).refresh == fake.valid_refresh_tokens[0]
     assert records(path) == []

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-import contextlib
 import inspect
 import os
 from collections import ChainMap
@@ -17,13 +16,11 @@ from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Mu
 from pathlib import Path
 from typing import Any, TypeVar
 
-import msgspec
-
 from pinyon._util import json as _json
 from pinyon._util.clock import SYSTEM_CLOCK, Clock
 from pinyon._util.config import agent_dir
-from pinyon._util.secret import redact
 from pinyon.ai.auth_backend import CredentialBackend, FileBackend, MemoryBackend
+from pinyon.ai.auth_text import parse_entries, stored_name, with_entry, without_entry
 from pinyon.ai.config_value import ConfigValues, Resolution, is_resolvable, layered
 from pinyon.ai.credential import (
     ApiKeyCredential,
@@ -35,7 +32,6 @@ from pinyon.ai.credential import (
 )
 from pinyon.ai.oauth import (
     REFRESH_MARGIN_MS,
-    REFRESH_TIMEOUT_S,
     LoginInteraction,
     OAuthError,
     OAuthProvider,
@@ -43,7 +39,7 @@ from pinyon.ai.oauth import (
     needs_refresh,
 )
 from pinyon.ai.provider import canonical_id, environment_source, find_provider
-from pinyon.ai.renewal_journal import RenewalJournal
+from pinyon.ai.renewal import Renewals
 from pinyon.ai.sign_in.catalogue import BuiltInSignIns
 from pinyon.ai.sign_in.context import SignInContext
 from pinyon.errors import AuthError
@@ -79,8 +75,7 @@ class AuthStorage:
         # Registered flows cover built-in ones, which are there again when a registration is taken back.
         self.oauth_providers: MutableMapping[str, OAuthProvider] = ChainMap({}, flows)  # type: ignore[arg-type]
         self._backend = backend
-        self._journal = RenewalJournal(backend.path) if isinstance(backend, FileBackend) else None
-        self._unstored: dict[str, tuple[OAuthCredential, OAuthCredential]] = {}
+        self._renewals = Renewals(backend)
         self._values = values or ConfigValues()
         self._clock = clock
         self._runtime: dict[str, str] = {}
@@ -216,7 +211,7 @@ class AuthStorage:
     def set(self, provider: str, credential: Credential) -> None:
         """Store a credential in place of the present one. Blocks for a moment; raises `AuthError`."""
         before = self.get(provider)
-        self._backend.update(lambda text: self._changed(text, provider, credential))
+        self._backend.update(lambda text: with_entry(text, self._backend.name, provider, credential))
         self._written(provider, before)
 
     def remove(self, provider: str) -> None:
@@ -224,7 +219,7 @@ class AuthStorage:
         self.remove_runtime_api_key(provider)
         if self._entry(provider) is not None:
             before = self.get(provider)
-            self._backend.update(lambda text: self._without(text, provider))
+            self._backend.update(lambda text: without_entry(text, self._backend.name, provider))
             self._written(provider, before)
 
     logout = remove
@@ -254,14 +249,14 @@ class AuthStorage:
         async def rewrite(text: str | None) -> str | None:
             nonlocal outcome, before
             entries = parse_entries(text, self._backend.name)
-            outcome = credential_from_wire(entries.get(_stored_name(entries, provider)))
+            outcome = credential_from_wire(entries.get(stored_name(entries, provider)))
             changed = change(outcome)
             if inspect.isawaitable(changed):
                 changed = await changed
             if changed is None:
                 return None
             before, outcome = outcome, changed
-            return self._changed(text, provider, changed)
+            return with_entry(text, self._backend.name, provider, changed)
 
         await self._backend.update_async(rewrite)
         self._written(provider, before)
@@ -272,7 +267,7 @@ class AuthStorage:
         self.remove_runtime_api_key(provider)
 
         async def rewrite(text: str | None) -> str | None:
-            return self._without(text, provider)
+            return without_entry(text, self._backend.name, provider)
 
         if self._entry(provider) is not None:
             before = self.get(provider)
@@ -315,7 +310,7 @@ class AuthStorage:
         if not isinstance(stored, OAuthCredential):
             raise OAuthError(f"no sign-in is stored for provider {provider_id!r}")
         is_fresh = is_plain_key(stored) or not needs_refresh(stored, self._clock.now_ms(), min_validity_ms)
-        if is_fresh and not self._is_renewal_open(provider_id, stored):
+        if is_fresh and not self._renewals.is_open(provider_id, stored):
             return stored
         flow = self.oauth_providers.get(provider_id)
         if flow is None:
@@ -329,11 +324,11 @@ class AuthStorage:
         async def change(current: Credential | None) -> Credential | None:
             if not isinstance(current, OAuthCredential):
                 return None
-            recovered = self._recovered(provider_id, current)
+            recovered = self._renewals.recovered(provider_id, current)
             latest = recovered or current
             if not needs_refresh(latest, self._clock.now_ms(), min_validity_ms):
                 return recovered
-            return await self._exchanged(provider_id, flow, current, recovered)
+            return await self._renewals.exchange(provider_id, flow, current, recovered)
 
         renewed = await self.modify(provider_id, change)
         if not isinstance(renewed, OAuthCredential):
@@ -344,49 +339,10 @@ class AuthStorage:
             )
         return renewed
 
-    async def _exchanged(
-        self, provider_id: str, flow: OAuthProvider, stored: OAuthCredential, recovered: OAuthCredential | None
-    ) -> OAuthCredential:
-        """The renewed tokens, written down before anything else happens. The store's lock is held."""
-        latest = recovered or stored
-        if self._journal is None:
-            return await _refresh_in_time(provider_id, flow, latest)
-        was_open = self._journal.has_record(provider_id, stored)
-        if recovered is None:
-            self._journal.begin(provider_id, stored)
-        try:
-            renewed = await _refresh_in_time(provider_id, flow, latest, was_interrupted=was_open)
-        except AuthError:
-            if recovered is None:
-                self._journal.drop(provider_id, stored)
-            raise
-        self._unstored[provider_id] = (stored, renewed)
-        with contextlib.suppress(OSError):  # the store is written next, and until then this process remembers
-            self._journal.keep(provider_id, stored, renewed)
-        return renewed
-
-    def _recovered(self, provider_id: str, stored: OAuthCredential) -> OAuthCredential | None:
-        """What a renewal of the stored token brought that did not reach the store. The store's lock is held."""
-        before, renewed = self._unstored.get(provider_id, (None, None))
-        if before == stored:
-            return renewed
-        if self._journal is None:
-            return None
-        entries = parse_entries(self._backend.load(), self._backend.name)
-        named = ((canonical_id(name), credential_from_wire(entry)) for name, entry in entries.items())
-        self._journal.tidy((name, entry) for name, entry in named if isinstance(entry, OAuthCredential))
-        return self._journal.recover(provider_id, stored)
-
-    def _is_renewal_open(self, provider_id: str, stored: OAuthCredential) -> bool:
-        return self._journal is not None and self._journal.has_record(provider_id, stored)
-
     def _written(self, provider: str, before: Credential | None) -> None:
         """The store was written; `before` is no longer in it."""
         self._revision = _NOT_READ
-        provider_id = canonical_id(provider)
-        self._unstored.pop(provider_id, None)
-        if self._journal is not None and isinstance(before, OAuthCredential):
-            self._journal.drop(provider_id, before)
+        self._renewals.settled(canonical_id(provider), before)
 
     async def _uninterrupted(self, work: Awaitable[Result]) -> Result:
         task = asyncio.ensure_future(work)
@@ -445,18 +401,7 @@ class AuthStorage:
 
     def _entry(self, provider: str) -> Any:
         self._load()
-        return self._entries.get(_stored_name(self._entries, provider))
-
-    def _changed(self, text: str | None, provider: str, credential: Credential) -> str:
-        entries = parse_entries(text, self._backend.name)
-        entries[_stored_name(entries, provider)] = credential.to_wire()
-        return _json.encode_pretty(entries).decode()
-
-    def _without(self, text: str | None, provider: str) -> str | None:
-        entries = parse_entries(text, self._backend.name)
-        if entries.pop(_stored_name(entries, provider), None) is None:
-            return None
-        return _json.encode_pretty(entries).decode()
+        return self._entries.get(stored_name(self._entries, provider))
 
 
 class _NotRead:
@@ -464,42 +409,3 @@ class _NotRead:
 
 
 _NOT_READ = _NotRead()
-
-
-def parse_entries(text: str | None, name: str) -> dict[str, Any]:
-    """The entries of a credentials text; an empty text has none. Raises `AuthError` with the position of a fault."""
-    if text is None or not text.strip():
-        return {}
-    try:
-        value = _json.decode(text)
-    except _json.JsonError:
-        raise AuthError(
-            f"{name!r} is not valid JSON{_json.fault_position(text)}; mend or move the file, it was not changed"
-        ) from None
-    if not isinstance(value, dict):
-        raise AuthError(f"{name!r} must hold a JSON object; mend or move the file, it was not changed")
-    return value
-
-
-def _stored_name(entries: Mapping[str, Any], provider: str) -> str:
-    """Under which name the entry of a provider stands: its present id, or a former one that the file still uses."""
-    provider_id = canonical_id(provider)
-    known = find_provider(provider_id)
-    names = (provider_id, *(known.aliases if known else ()))
-    return next((name for name in names if name in entries), provider_id)
-
-
-async def _refresh_in_time(
-    provider_id: str, flow: OAuthProvider, credential: OAuthCredential, *, was_interrupted: bool = False
-) -> OAuthCredential:
-    doing = f"renewing the sign-in of provider {provider_id!r}"
-    try:
-        async with asyncio.timeout(REFRESH_TIMEOUT_S):
-            renewed = await flow.refresh(credential)
-        return msgspec.structs.replace(renewed, extra=credential.extra | renewed.extra)
-    except TimeoutError:
-        raise OAuthError(f"{doing} took longer than {REFRESH_TIMEOUT_S:g} s; try again") from None
-    except Exception as error:  # noqa: BLE001 - flows may be extensions, and servers echo tokens
-        reason = redact(str(error), [credential.access, credential.refresh])
-        hint = " (an earlier renewal was interrupted, so the old token may be used up)" if was_interrupted else ""
-        raise OAuthError(f"{doing} failed: {reason}{hint}; try again or sign in again") from None

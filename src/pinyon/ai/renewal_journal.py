@@ -10,7 +10,6 @@ the stored token takes its answer instead of asking again. One private file for 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -73,5 +72,7 @@ class RenewalJournal:
         replace_file(self._record_path(provider_id, stored), _json.encode_pretty(record), private=True)
 
     def _record_path(self, provider_id: str, stored: OAuthCredential) -> Path:
+        import hashlib
+
         mark = hashlib.sha256(f"{provider_id}\0{stored.refresh}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
         return self._path.with_name(f".{self._path.name}.{mark}{_SUFFIX}")

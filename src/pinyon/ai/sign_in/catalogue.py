@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections.abc import Iterator, Mapping
 
 import msgspec
@@ -47,13 +45,19 @@ class BuiltInSignIns(Mapping[str, OAuthProvider]):
         if provider_id not in self._made:
             if provider_id not in self:
                 raise KeyError(provider_id)
-            module = importlib.import_module(f"{__package__}.{SIGN_INS[provider_id].module}")
+            from importlib import import_module
+
+            module = import_module(f"{__package__}.{SIGN_INS[provider_id].module}")
             self._made[provider_id] = module.create(self._context)
         return self._made[provider_id]
 
     def __contains__(self, provider_id: object) -> bool:
         entry = SIGN_INS.get(provider_id) if isinstance(provider_id, str) else None
-        return entry is not None and importlib.util.find_spec(f"{__package__}.{entry.module}") is not None
+        if entry is None:
+            return False
+        from importlib.util import find_spec
+
+        return find_spec(f"{__package__}.{entry.module}") is not None
 
     def __iter__(self) -> Iterator[str]:
         return (provider_id for provider_id in SIGN_INS if provider_id in self)
