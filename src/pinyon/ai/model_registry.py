@@ -467,6 +467,19 @@ class ModelRegistry:
         """The usable models that scope patterns name, and remarks on the patterns."""
         return resolve_scope(patterns, self.get_available(), usable=self.is_usable)
 
+    async def find_scope(self, patterns: Sequence[str]) -> tuple[list[ScopedModel], list[ScopeDiagnostic]]:
+        """The same; local servers that patterns name are asked first."""
+        local = {named_local_provider(pattern) for pattern in patterns} - {None}
+        if local:
+            await self.find_local_models(name for name in LOCAL_PROVIDERS if name in local)
+        return self.resolve_scope(patterns)
+
+    async def first_model(self, *, provider: str | None = None, model_id: str | None = None) -> ScopedModel | None:
+        """`initial_model` without a scope; a local server that the settings name is asked first."""
+        if provider in LOCAL_PROVIDERS and model_id and self.find(provider, model_id) is None:
+            await self.find_local_models([provider])
+        return self.initial_model(provider=provider, model_id=model_id)
+
     def initial_model(
         self, *, provider: str | None = None, model_id: str | None = None, scoped: Sequence[ScopedModel] = ()
     ) -> ScopedModel | None:

@@ -95,10 +95,9 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
         Flag(
             "--models",
             "list",
-            "models to cycle through, comma-separated",
+            "models to choose from, comma-separated: ids, parts and * patterns, each with :level; a new session takes "
+            "the default if it is among them, else the first",
             value="patterns",
-            planned=True,
-            instead="--model chooses one",
         ),
     ),
     "Session": (

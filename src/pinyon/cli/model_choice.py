@@ -28,7 +28,7 @@ async def choose_model(args: CliArgs, services: Services, tree: Session, *, warn
     A session of the demo goes on with its scripted model unless another one is asked for.
     """
     if args.model is None:
-        return _demo_choice() if _is_demo(tree) else ModelChoice(thinking_level=args.thinking)
+        return _demo_choice() if _is_demo(tree) else await _scoped_choice(args, services, tree, warn)
     if args.model == f"{PROVIDER}/{MODEL_ID}":
         return _demo_choice()
     resolved = await services.registry.resolve_cli(
@@ -39,6 +39,25 @@ async def choose_model(args: CliArgs, services: Services, tree: Session, *, warn
     if args.api_key is not None:
         services.auth_storage.set_runtime_api_key(resolved.model.provider, args.api_key)
     return ModelChoice(model=resolved.model, thinking_level=resolved.thinking_level)
+
+
+async def _scoped_choice(args: CliArgs, services: Services, tree: Session, warn: Callable[[str], None]) -> ModelChoice:
+    """Without `--model`: a new session begins in the scope of `--models` or of the settings, where there is one."""
+    patterns = args.models or services.settings.get_enabled_models() or []
+    projection = tree.build_session_projection()
+    if not patterns or projection.message_count or projection.model is not None:
+        return ModelChoice(thinking_level=args.thinking)
+    scoped, remarks = await services.registry.find_scope(patterns)
+    for remark in remarks:
+        warn(remark.message)
+    settings = services.settings
+    default = {"provider": settings.get_default_provider(), "model_id": settings.get_default_model()}
+    found = services.registry.initial_model(**default, scoped=scoped) if scoped else None
+    if found is None:
+        return ModelChoice(thinking_level=args.thinking)
+    if args.api_key is not None:
+        services.auth_storage.set_runtime_api_key(found.model.provider, args.api_key)
+    return ModelChoice(model=found.model, thinking_level=args.thinking or found.thinking_level)
 
 
 def _is_demo(tree: Session) -> bool:

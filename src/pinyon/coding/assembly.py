@@ -102,7 +102,8 @@ async def _choose(services: Services, tree: Session, parts: SessionParts) -> _Ch
     if model is None and projection.model is not None:
         model, fallback = await registry.restored_model(projection.model.provider, projection.model.model_id)
     if model is None:
-        found = registry.initial_model(provider=settings.get_default_provider(), model_id=settings.get_default_model())
+        provider, model_id = settings.get_default_provider(), settings.get_default_model()
+        found = await registry.first_model(provider=provider, model_id=model_id)
         model = found.model if found is not None else None
         if fallback and model is not None:
             fallback += f"; using {model.spec!r}"
