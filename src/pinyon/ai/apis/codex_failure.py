@@ -33,9 +33,9 @@ def explained(error: Exception, clock: Clock = SYSTEM_CLOCK) -> Exception:
     text = said if isinstance(said, str) and said else error.body.strip()
     if not text:
         return error
-    # Later stages see only the text, and must be able to tell a passing failure of the service from a refusal.
-    passes = is_transient_status(error.status) and not is_retryable_error_text(text)
-    return ProviderError(f"{error.status}: {text}" if passes else text)
+    # Later stages see only the text: where it says otherwise than the status, the status is told too.
+    is_misleading = is_transient_status(error.status) != is_retryable_error_text(text)
+    return ProviderError(f"{error.status}: {text}" if is_misleading else text)
 
 
 def event_limit(event: ResponseEvent, clock: Clock = SYSTEM_CLOCK) -> UsageLimitError | None:

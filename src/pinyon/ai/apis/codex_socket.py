@@ -14,6 +14,7 @@ import msgspec
 
 from pinyon._util.abort import OperationAbortedError, until_aborted
 from pinyon._util.loop_local import LoopLocal
+from pinyon.ai.apis.codex_transport import Continuation
 from pinyon.ai.option import StreamOptions
 from pinyon.ai.session_resource import register_cleaner
 from pinyon.ai.transport import TransportError, connection_failure
@@ -33,14 +34,6 @@ class SocketKey(msgspec.Struct, frozen=True):
     session_id: str
     account: str
     url: str
-
-
-class Continuation(msgspec.Struct, frozen=True):
-    """What the server holds on a socket: the response that ends it, the items up to there, all other fields."""
-
-    response_id: str
-    items: tuple[bytes, ...]
-    other_fields: bytes
 
 
 class Socket:
@@ -112,6 +105,11 @@ class SocketPool:
     def __init__(self) -> None:
         self._kept: dict[SocketKey, Socket] = {}
         self._all: set[Socket] = set()
+
+    @property
+    def sockets(self) -> list[Socket]:
+        """All open sockets."""
+        return list(self._all)
 
     def take(self, key: SocketKey) -> Socket | None:
         """The idle socket of a session; None where there is none that can be used."""
@@ -216,13 +214,6 @@ async def _connect(url: str, headers: Mapping[str, str], options: StreamOptions)
         )
     except WebSocketException as error:
         raise TransportError(f"WebSocket error: {error}", "protocol") from error
-
-
-def has_websockets() -> bool:
-    """Whether the optional package is installed."""
-    from importlib.util import find_spec
-
-    return find_spec("websockets") is not None
 
 
 def _closed(error: Any) -> TransportError:

@@ -11,6 +11,7 @@ Options that only this API knows, in `StreamOptions.extra`: those of the vendor'
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,10 +21,8 @@ from pinyon.ai.apis.codex_failure import event_limit, explained
 from pinyon.ai.apis.codex_payload import service_url
 from pinyon.ai.apis.codex_transport import (
     ServiceCall,
-    SocketSource,
     avoid_sockets,
     open_http,
-    open_over_socket,
     wants_socket,
 )
 from pinyon.ai.apis.responses_event import ResponseEvent
@@ -41,6 +40,9 @@ from pinyon.ai.option import StreamOptions
 from pinyon.ai.refused_image import set_aside_images, without_refused_images
 from pinyon.ai.stream import AssistantMessageEventStream
 from pinyon.ai.transport import TransportError
+
+if TYPE_CHECKING:
+    from pinyon.ai.apis.codex_stream import SocketSource
 
 _PRIORITY = frozenset({"priority"})
 
@@ -110,6 +112,8 @@ class _Run:
         self._messages = without_refused_images(self._messages, self._model)
         call = self._call()
         if wants_socket(self.options):
+            from pinyon.ai.apis.codex_stream import open_over_socket  # most requests go over HTTP
+
             try:
                 self._socket = await open_over_socket(call, self.exchange)
             except TransportError as error:
