@@ -8,8 +8,14 @@ from hypothesis import strategies as st
 from pinyon.resources.skill import Skill, format_skills_for_prompt
 
 
-def skill(name: str = "pdf", description: str = "Reads PDF files", **fields: bool) -> Skill:
-    return Skill(name=name, description=description, file_path=f"/s/{name}/SKILL.md", base_dir=f"/s/{name}", **fields)
+def skill(name: str = "pdf", description: str = "Reads PDF files", *, disable_model_invocation: bool = False) -> Skill:
+    return Skill(
+        name=name,
+        description=description,
+        file_path=f"/s/{name}/SKILL.md",
+        base_dir=f"/s/{name}",
+        disable_model_invocation=disable_model_invocation,
+    )
 
 
 def listed(block: str) -> list[tuple[str | None, ...]]:
