@@ -20,7 +20,7 @@ from pinyon.ai.config_value import ConfigValues
 from pinyon.ai.credential import OAuthCredential
 from pinyon.ai.local_server import LOCAL_PROVIDERS, find_models, local_server_silence, named_local_provider
 from pinyon.ai.message import AssistantMessage, Message
-from pinyon.ai.model import Model, ThinkingLevel
+from pinyon.ai.model import Model, ThinkingLevel, clamp_level
 from pinyon.ai.model_layer import ProviderLayers, build_models
 from pinyon.ai.models_json import ModelsFile, ModelsProblem, ProviderConfig, load_models_file
 from pinyon.ai.models_store import ModelsStore
@@ -43,6 +43,7 @@ from pinyon.ai.resolver import (
 )
 from pinyon.ai.stream import AssistantMessageEventStream, StreamFn
 from pinyon.ai.transport import Transport
+from pinyon.ai.virtual_model import VIRTUAL_API, RouteRequest, VirtualModel, VirtualModels, target_options
 from pinyon.errors import ConfigError, PinyonError
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class ModelRegistry:
         self._built: dict[str, list[Model]] = {}
         self._layer_problems: dict[str, list[ModelsProblem]] = {}
         self._refresh_errors: dict[str, str] = {}
+        self.virtual = VirtualModels()
         self._auth = AuthResolver(auth_storage, self._configs, values)
         self._read_file()
 
@@ -173,7 +175,11 @@ class ModelRegistry:
 
     def provider_ids(self) -> list[str]:
         """All provider ids: the table's, then those of the user's file, of programs and of local servers."""
-        return list(dict.fromkeys((*providers(), *self._file.providers, *self._programs, *self._local)))
+        return list(
+            dict.fromkeys(
+                (*providers(), *self._file.providers, *self._programs, *self._local, *self.virtual.provider_ids())
+            )
+        )
 
     def models_of(self, provider_id: str) -> Sequence[Model]:
         """The models of one provider."""
@@ -184,7 +190,7 @@ class ModelRegistry:
             built, problems = build_models(self._layers(provider_id, known, self._programs.get(provider_id)))
             self._built[provider_id] = built
             self._layer_problems[provider_id] = [*doubts, *problems]
-        return built
+        return self.virtual.over(provider_id, built)
 
     def _known_models(self, provider_id: str) -> tuple[list[Model], list[ModelsProblem]]:
         """The package's models with newer ones of the store laid over them, and those of a local server."""
@@ -245,11 +251,17 @@ class ModelRegistry:
 
     def is_usable(self, provider_id: str) -> bool:
         """Whether a provider has credentials, judged without running commands."""
-        return self._auth.status(canonical_id(provider_id)).configured
+        provider_id = canonical_id(provider_id)
+        return self._auth.status(provider_id).configured or self._is_virtual_only(provider_id)
+
+    def _is_virtual_only(self, provider_id: str) -> bool:
+        if provider_id not in self.virtual.provider_ids():
+            return False
+        return all(model.api == VIRTUAL_API for model in self.models_of(provider_id))
 
     def has_configured_auth(self, model: Model) -> bool:
-        """The same for the provider of a model; scripted models need no credentials."""
-        return model.api == SCRIPTED_API or self.is_usable(model.provider)
+        """The same for the provider of a model; scripted and virtual models need no credentials."""
+        return model.api in (SCRIPTED_API, VIRTUAL_API) or self.is_usable(model.provider)
 
     def get_provider_auth_status(self, provider_id: str) -> AuthStatus:
         """Whether a provider has credentials and where they come from."""
@@ -344,6 +356,8 @@ class ModelRegistry:
 
         aborted = options.signal is not None and options.signal.aborted
         try:
+            if model.api == VIRTUAL_API:
+                model, options = await self._routed(model, messages, options)
             prepared, signed = await self.prepare(model, options)
             registration = self._programs.get(canonical_id(model.provider))
             if registration is not None and registration.serves(prepared):
@@ -351,6 +365,16 @@ class ModelRegistry:
             return stream(prepared, messages, signed)
         except PinyonError as error:
             return failed_stream(model, str(error), aborted=aborted)
+
+    async def _routed(
+        self, model: Model, messages: Sequence[Message], options: StreamOptions
+    ) -> tuple[Model, StreamOptions]:
+        level = clamp_level(model, options.reasoning or "off")
+        request = RouteRequest(
+            model=model, thinking_level=level, reason="direct", messages=messages, signal=options.signal
+        )
+        target, _ = await self.virtual.choose(request, self)
+        return target.model, target_options(model, target, options)
 
     async def complete(
         self, model: Model, messages: Sequence[Message], options: StreamOptions | None = None
@@ -383,6 +407,14 @@ class ModelRegistry:
             self.auth_storage.oauth_providers.pop(provider_id, None)
         self._refresh_errors.pop(provider_id, None)
         self._forget(provider_id)
+
+    def register_virtual_model(self, virtual: VirtualModel) -> Callable[[], None]:
+        """Add a virtual model; returns what takes it back. Raises `ConfigError` for an id that a real model has."""
+        return self.virtual.add(virtual, self.models_of(virtual.provider))
+
+    def unregister_virtual_model(self, provider_id: str, model_id: str) -> None:
+        """Take a virtual model back."""
+        self.virtual.remove(provider_id, model_id)
 
     # Choosing a model
 

@@ -23,6 +23,7 @@ from pinyon.coding.selection import ModelSelection
 from pinyon.coding.services import Services
 from pinyon.coding.system_prompt import SystemPrompt
 from pinyon.coding.toolset import NoTools, ToolChoice, Toolset
+from pinyon.coding.virtual_route import routed_stream
 from pinyon.env import ExecutionEnv
 from pinyon.errors import ToolError
 from pinyon.resources.settings import SettingsManager
@@ -68,7 +69,7 @@ async def assemble_session(services: Services, tree: Session, parts: SessionPart
         warm_up()
     events = EventHub()
     settings = services.settings
-    agent = _agent(parts.stream_fn or services.registry.stream_fn(), settings, tree.get_session_id())
+    agent = _agent(parts.stream_fn or routed_stream(services.registry, tree), settings, tree.get_session_id())
     selection = ModelSelection(
         agent=agent,
         session=tree,
@@ -199,6 +200,8 @@ class _RequestStream:
         provider = self._settings.get_provider_retry_settings()
         if options.timeout_ms is None:
             options.timeout_ms = provider.timeout_ms
+        if options.websocket_connect_timeout_ms is None:
+            options.websocket_connect_timeout_ms = self._settings.get_websocket_connect_timeout_ms()
         options.max_retries = provider.max_retries or options.max_retries
         options.max_retry_delay_ms = provider.max_retry_delay_ms
         return self._stream_fn(model, messages, options)
