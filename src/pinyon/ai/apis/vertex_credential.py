@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from pinyon._util import json as _json
-from pinyon._util.abort import AbortSignal
+from pinyon._util.abort import AbortSignal, until_aborted
 from pinyon._util.clock import SYSTEM_CLOCK, Clock
 from pinyon.ai.transport import HttpRequest, Transport, TransportError, read_body
 from pinyon.errors import AuthError
@@ -70,9 +70,13 @@ class VertexTokens:
         self._lock = threading.Lock()
 
     async def token(self, request: TokenRequest) -> AccessToken:
-        """A token that holds for some minutes. Raises `AuthError`, whose text holds no secret."""
-        loop = asyncio.get_running_loop()
-        return await asyncio.to_thread(self._token, request, loop)
+        """A token that holds for some minutes.
+
+        Raises `AuthError`, whose text holds no secret, and `OperationAbortedError` at an abort, whatever the thread is
+        doing.
+        """
+        work = asyncio.to_thread(self._token, request, asyncio.get_running_loop())
+        return await (work if request.signal is None else until_aborted(work, request.signal))
 
     def _token(self, request: TokenRequest, loop: asyncio.AbstractEventLoop) -> AccessToken:
         try:
