@@ -282,10 +282,11 @@ def _item_fault(item: Mapping[str, Any], kind: str, seen: set[str]) -> str | Non
     names = [item[name] for name in ("id", "call_id") if item.get(name)]
     if any(len(name) > 64 for name in names):
         return f"an id of {kind} is longer than 64 characters"
-    unique = item.get("id") or (item.get("call_id") if kind in ("function_call", "custom_tool_call") else None)
-    if unique in seen:
-        return f"duplicate item {unique!r}"
-    seen.update([unique] if unique else [])
+    unique = [item.get("id"), item.get("call_id") if kind in ("function_call", "custom_tool_call") else None]
+    for name in filter(None, unique):
+        if name in seen:
+            return f"duplicate item {name!r}"
+        seen.add(name)
     if kind == "message" and _is_blank(item.get("content")):
         return "a message holds a blank text"
     return None

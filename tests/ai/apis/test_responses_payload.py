@@ -537,6 +537,18 @@ def test_the_vendors_types_notice_a_wrong_body() -> None:
         is_valid(body)
 
 
+def test_calls_that_share_the_first_part_of_their_ids_are_told_apart() -> None:
+    both = answer(ToolCall("c|fc_1", "ls", {"n": 1}), ToolCall("c|fc_2", "ls", {"n": 2}), stop="toolUse")
+    later = answer(ToolCall("c|fc_3", "ls", {}), stop="toolUse", timestamp=4)
+    results = [result("c|fc_2", TextContent("two")), result("c|fc_1", TextContent("one"))]
+    items = items_of([SYSTEM, USER, both, *results, later, result("c|fc_3", TextContent("three"))])
+    calls = [item["call_id"] for item in items if item.get("type") == "function_call"]
+    outputs = {item["call_id"]: item["output"] for item in items if item.get("type") == "function_call_output"}
+    assert calls[0] == "c"
+    assert [outputs[call_id] for call_id in calls] == ["one", "two", "three"]
+    assert input_fault(items) is None
+
+
 def test_history_of_every_api_is_taken_by_a_strict_server() -> None:
     sources: list[dict[str, Any]] = [
         {"api": "anthropic-messages", "provider": "anthropic", "model": "claude"},

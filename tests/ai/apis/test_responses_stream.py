@@ -214,6 +214,21 @@ def test_items_that_are_never_told_done_are_taken_from_the_response() -> None:
     assert text == TextContent("text", '{"v":1,"id":"msg_1","phase":"commentary"}')
 
 
+def test_every_block_that_starts_ends_before_the_answer() -> None:
+    events, _ = exchange(
+        sse(
+            {"type": "response.output_item.added", "output_index": 0, "item": {"type": "reasoning", "id": "rs_1"}},
+            {"type": "response.output_item.added", "output_index": 1, "item": {"type": "message", "id": "msg_1"}},
+            {"type": "response.output_text.delta", "output_index": 1, "delta": "hi"},
+            {"type": "response.output_item.added", "output_index": 2, "item": function_call("ls").added},
+            {"type": "response.incomplete", "response": {"incomplete_details": {"reason": "max_output_tokens"}}},
+        )
+    )
+    names = event_names(events)
+    assert names[-4:] == ["thinking_end#0", "text_end#1", "toolcall_end#2", "done"]
+    assert final_message(events).stop_reason == "length"
+
+
 def test_items_that_come_whole_are_shown() -> None:
     items = [reasoning("hm").done, message("x").done, function_call("ls", {"path": "b"}).done]
     events, _ = exchange(

@@ -10,7 +10,7 @@ Options that only this API knows, in `StreamOptions.extra`: those of the vendor'
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -150,12 +150,12 @@ class _Run:
         }
         add_diagnostic(self.answer, "provider_transport_failure", details)
 
-    def updates(self, event: ResponseEvent) -> list[UpdateEvent]:
+    def updates(self, event: ResponseEvent) -> Iterable[UpdateEvent]:
         """The updates of one event. Raises `ProviderError` for a failure that the service reports."""
         limit = event_limit(event, self.clock)
         if limit is not None:
             raise limit
-        return list(self.reader.take(event))
+        return self.reader.take(event)
 
     def release(self, message: AssistantMessage) -> None:
         """The answer is whole: its connection may serve another request."""

@@ -8,6 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from pinyon._util import json as _json
+from pinyon.ai.apis.responses_call import with_distinct_calls
 from pinyon.ai.apis.responses_input import InputBuilder
 from pinyon.ai.apis.responses_item import Items, ItemWriter
 from pinyon.ai.apis.responses_option import BASE_EFFORT, ResponsesRequest
@@ -26,6 +27,7 @@ class EncodingMemory:
 
     def __init__(self) -> None:
         self.adapted: MessageMemo[Message] = MessageMemo()
+        self.renamed: MessageMemo[Message] = MessageMemo()
         self.encoded: MessageMemo[Items] = MessageMemo()
 
 
@@ -87,7 +89,8 @@ def _handed_over(request: ResponsesRequest, messages: Sequence[Message], memory:
         is_own = (source.provider, source.api) == (model.provider, model.api)
         return responses_id(call_id, model.provider, same_provider=is_own, azure=request.flavour == "azure")
 
-    return transform_messages(messages, model, normalized, memo=memory.adapted)
+    sent = transform_messages(messages, model, normalized, memo=memory.adapted)
+    return with_distinct_calls(sent, memory.renamed)
 
 
 def _tool_mode(request: ResponsesRequest) -> ToolMode:

@@ -6,7 +6,7 @@ the finished item replaces what was streamed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -35,6 +35,7 @@ _KINDS: Mapping[str, SlotKind] = {
     "custom_tool_call": "call",
 }
 _TERMINAL = frozenset({"response.completed", "response.incomplete", "response.done", "response.failed"})
+_STATUS_OF_EVENT = {"response.incomplete": "incomplete", "response.failed": "failed"}
 _LENGTH_REASON = "max_output_tokens"
 
 PRIORITY_TIERS = frozenset({"priority", "fast"})
@@ -98,8 +99,15 @@ class AnswerReader:
         self.is_complete = False
         """Whether the event came that ends a response."""
 
-    def take(self, event: ResponseEvent) -> Iterator[UpdateEvent]:
+    def take(self, event: ResponseEvent) -> Iterable[UpdateEvent]:
         """The updates of one event. Raises `ProviderError` for a failure that the server reports."""
+        if event.type == "response.output_text.delta" and event.output_index is not None:  # the most frequent event
+            slot = self._slots.get(event.output_index)
+            if slot is not None and slot.has_text and slot.kind == "text" and not slot.is_done:
+                return (self._answer.text_delta(slot.index, event.delta),) if event.delta else ()
+        return self._take(event)
+
+    def _take(self, event: ResponseEvent) -> Iterator[UpdateEvent]:
         match event.type:
             case "response.output_text.delta" | "response.refusal.delta":
                 yield from self._grow(event, "text")
@@ -120,7 +128,7 @@ class AnswerReader:
             case "response.created" | "response.in_progress" | "response.queued":
                 self._note_response(event.response or {})
             case kind if kind in _TERMINAL:
-                yield from self._end(event.response or {})
+                yield from self._end(event.response or {}, kind)
             case _:
                 if event.error:
                     raise ResponseFailedError(error_text(event))
@@ -259,21 +267,30 @@ class AnswerReader:
         if isinstance(model, str) and model and model not in (self._model.id, self._sent_model):
             target.response_model = model
 
-    def _end(self, response: dict[str, Any]) -> Iterator[UpdateEvent]:
+    def _end(self, response: dict[str, Any], kind: str) -> Iterator[UpdateEvent]:
         self._note_response(response)
         yield from self._close_from_output(response.get("output"))
         self._take_usage(response)
         self._note_transformations(response.get("input_transformations"))
-        self._note_status(response)
+        self._note_status(response, _STATUS_OF_EVENT.get(kind, "completed"))
         self.is_complete = True
         if self._status in ("failed", "cancelled"):
             raise ResponseFailedError(_failure_text(response, self._status))
+        yield from self._close_rest()
 
-    def _note_status(self, response: dict[str, Any]) -> None:
+    def _close_rest(self) -> Iterator[UpdateEvent]:
+        """End the blocks whose item was never told to be done; a call only where the answer was cut."""
+        for slot in self._all:
+            is_awaited_call = slot.kind == "call" and self._status != "incomplete"
+            if not slot.is_done and slot.kind != "ignored" and not is_awaited_call:
+                slot.is_done = True
+                yield self._answer.end_block(slot.index)
+
+    def _note_status(self, response: dict[str, Any], default: str) -> None:
         target = self._answer.target
         details = response.get("incomplete_details")
         reason = details.get("reason") if isinstance(details, dict) else None
-        self._status = str(response.get("status") or ("failed" if response.get("error") else "completed"))
+        self._status = str(response.get("status") or ("failed" if response.get("error") else default))
         self._incomplete_reason = str(reason or "")
         target.raw_stop_reason = f"{self._status}.{reason}" if reason else self._status
         end_turn = response.get("end_turn")
