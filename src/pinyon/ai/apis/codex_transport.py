@@ -97,7 +97,8 @@ async def open_http(call: ServiceCall, exchange: Exchange, clock: Clock) -> Even
     options, request = call.options, call.payload.request
     body = await exchange.edited(call.body())
     headers = http_headers(request, call.account)
-    small = compressed(call.url, body)
+    # A transport of the caller's own sees what is said.
+    small = compressed(call.url, body) if options.http is None else None
     if small is not None:
         body, headers["content-encoding"] = small, "zstd"
     attempt = 0
