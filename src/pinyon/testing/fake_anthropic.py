@@ -14,13 +14,17 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from pinyon.testing.fake_server import Framing, RecordedRequest, Reply, ScriptedReply, Step
 
+MAX_CACHE_MARKS = 4
+
+_CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _numbers = itertools.count(1)
 
 
@@ -197,3 +201,57 @@ def error_reply(
 
 def _request_id() -> dict[str, str]:
     return {"request-id": f"req_{next(_numbers):04d}"}
+
+
+def strict_anthropic(accepted: ScriptedReply, signatures: Collection[str] | None = None) -> ScriptedReply:
+    """`accepted` for a request that the real service takes, a 400 that names the fault for any other.
+
+    `signatures` are those of thinking that the service made; None takes all.
+    """
+
+    def reply(request: RecordedRequest) -> Reply:
+        fault = anthropic_fault(request.json, signatures)
+        if fault is not None:
+            return error_reply(400, "invalid_request_error", fault)
+        return accepted(request) if callable(accepted) else accepted
+
+    return reply
+
+
+def anthropic_fault(body: Mapping[str, Any], signatures: Collection[str] | None = None) -> str | None:
+    """What the real service would refuse in a request; None when nothing is wrong."""
+    marks = json.dumps(body).count('"cache_control"')
+    if marks > MAX_CACHE_MARKS:
+        return f"A maximum of {MAX_CACHE_MARKS} blocks with cache_control may be provided. Found {marks}."
+    waiting: list[str] = []
+    seen: set[str] = set()
+    for message in body["messages"]:
+        if message["role"] == "system":
+            continue
+        content = message["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        fault = "a message is empty" if not blocks else _first_fault(blocks, signatures)
+        results = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
+        if fault is None and sorted(results) != sorted(waiting):
+            fault = f"tool results {results} do not answer the calls {waiting}"
+        if fault is None and [block["type"] for block in blocks[: len(results)]] != ["tool_result"] * len(results):
+            fault = "tool results must stand first in their message"
+        waiting = [block["id"] for block in blocks if block["type"] == "tool_use"]
+        if fault is None and (seen & set(waiting) or len(set(waiting)) < len(waiting)):
+            fault = "`tool_use` ids must be unique"
+        if fault is not None:
+            return fault
+        seen |= set(waiting)
+    return f"calls without results: {waiting}" if waiting else None
+
+
+def _first_fault(blocks: Sequence[Mapping[str, Any]], signatures: Collection[str] | None) -> str | None:
+    for block in blocks:
+        if block["type"] == "text" and not block["text"].strip():
+            return "text content blocks must contain non-whitespace text"
+        given = block.get("signature") or block.get("data")
+        if block["type"] in ("thinking", "redacted_thinking") and signatures is not None and given not in signatures:
+            return f"Invalid `signature` in `thinking` block: {given!r}"
+        if block["type"] == "tool_use" and not _CALL_ID.fullmatch(block["id"]):
+            return f"the id {block['id']!r} of a call is not valid"
+    return "an answer may not end in thinking" if "thinking" in blocks[-1]["type"] else None
