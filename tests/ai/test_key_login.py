@@ -117,3 +117,10 @@ def test_answers_that_cannot_work_store_nothing(provider: str, answers: list[str
     with pytest.raises(AuthError, match=reason):
         asyncio.run(storage.login(provider, ScriptedUser(*answers), "api_key"))
     assert storage.list() == []
+
+
+def test_a_subscription_token_is_no_api_key() -> None:
+    storage = AuthStorage.in_memory(env={})
+    with pytest.raises(AuthError, match="works in its own client only"):
+        asyncio.run(storage.login("anthropic", ScriptedUser("sk-ant-oat01-secret")))
+    assert storage.get("anthropic") is None

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from tests.ai.login_user import IN_BROWSER, PROVIDERS, WITH_DEVICE, FakeUser, context_of, flow_of
 
+from pinyon.ai.auth_storage import AuthStorage
 from pinyon.ai.credential import OAuthCredential
+from pinyon.ai.model_registry import ModelRegistry
 from pinyon.ai.oauth import NEVER_EXPIRES_MS, LoginCancelledError, OAuthError, login_problem
+from pinyon.ai.sign_in.catalogue import SIGN_INS
 from pinyon.ai.sign_in.openai import OpenAISignIn
 from pinyon.ai.sign_in.openai_codex import OpenAICodexSignIn
 from pinyon.errors import AuthError
@@ -359,3 +366,62 @@ def test_a_cancelled_sign_in_leaves_nothing_running(fake: FakeOAuth) -> None:
 def test_the_client_id_of_the_user_is_the_one_that_is_sent(fake: FakeOAuth) -> None:
     sign_in("radius", fake, FakeUser(fake))
     assert fake.fields_of("/v1/oauth/token")[0]["client_id"] == CLIENT_ID
+
+
+def test_an_installation_names_itself_alike_at_every_sign_in(fake: FakeOAuth) -> None:
+    kept: list[str] = []
+    context = context_of()
+    context.use(client_ids={}, device_id=None, keep_device_id=kept.append)
+    users = [FakeUser(fake), FakeUser(fake)]
+    for user in users:
+        asyncio.run(flow_of("openai", fake, context).login(user))
+    urls = [next(notice.url for notice in user.shown if notice.url) for user in users]
+    sent = [dict(parse_qsl(urlsplit(url).query))["ext_agent_host_id"] for url in urls]
+    assert sent == [f"urn:uuid:{kept[0]}"] * 2
+    assert len(kept) == 1
+
+
+def test_a_module_that_is_left_out_takes_only_its_provider_along() -> None:
+    code = (
+        "import sys\n"
+        "from pinyon.ai.sign_in import catalogue\n"
+        "entry = catalogue.SIGN_INS['xai']\n"
+        "catalogue.SIGN_INS['xai'] = catalogue.SignInEntry(module='not_there', ways=entry.ways)\n"
+        "from pinyon.ai.auth_storage import AuthStorage\n"
+        "flows = AuthStorage.in_memory(env={}).oauth_providers\n"
+        "assert 'xai' not in flows and flows.get('xai') is None\n"
+        "assert flows['openrouter'].name == 'OpenRouter' and 'meta' in flows\n"
+        "assert 'pinyon.ai.sign_in.meta' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("provider", SIGN_INS)
+def test_every_flow_of_the_table_is_there_and_says_whether_it_needs_a_client_id(provider: str) -> None:
+    storage = AuthStorage.in_memory(env={})
+    flow = storage.oauth_providers[provider]
+    assert flow.name
+    assert (login_problem(flow) is not None) == SIGN_INS[provider].needs_client_id
+
+
+@pytest.mark.parametrize("name", ["gateway", "radius"])
+def test_a_gateway_of_the_users_file_can_be_signed_in_to(name: str, fake: FakeOAuth, tmp_path: Path) -> None:
+    entry = {"baseUrl": f"{fake.url}/v1", "api": "openai-completions", "oauth": "radius", "models": [{"id": "m"}]}
+    (tmp_path / "models.json").write_text(json.dumps({"providers": {name: entry}}))
+    storage = AuthStorage.create(tmp_path / "auth.json", env={})
+    storage.sign_in.client_ids = {name: CLIENT_ID}
+    storage.sign_in.clock = FakeClock()
+    registry = ModelRegistry.create(storage, tmp_path / "models.json")
+    asyncio.run(storage.login(name, FakeUser(fake, method="device_code")))
+    assert registry.is_usable(name)
+    model = registry.find(name, "m")
+    assert model is not None
+    signed = asyncio.run(registry.get_api_key_and_headers(model))
+    assert signed.api_key in fake.secrets
+
+
+def test_models_that_an_account_does_not_have_are_not_offered(tmp_path: Path) -> None:
+    offered = [model.id for model in ModelRegistry.in_memory(AuthStorage.in_memory(env={})).models_of("github-copilot")]
+    entry = {"type": "oauth", "access": "a", "refresh": "r", "expires": 1, "availableModelIds": offered[1:3]}
+    registry = ModelRegistry.in_memory(AuthStorage.in_memory({"github-copilot": entry}, env={}))
+    assert [model.id for model in registry.models_of("github-copilot")] == offered[1:3]

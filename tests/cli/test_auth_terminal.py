@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import signal
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pinyon.ai.oauth import LoginNotice
+from pinyon.cli.login_terminal import TerminalLogin
+from pinyon.cli.web_page import open_page
 from pinyon.testing.fake_oauth import FakeOAuth
+from pinyon.testing.fake_server import Gate
 
 if os.name == "nt":
     pytest.skip("needs pseudo-terminals", allow_module_level=True)
@@ -125,3 +133,76 @@ def test_without_a_browser_the_other_way_is_taken_unasked(start: Start) -> None:
         assert "Choose" not in shown
         terminal.wait_for("Signed in to")
         assert terminal.end() == 0
+
+
+def test_newer_models_are_fetched_after_a_sign_in_where_the_user_chose_a_server(
+    start: Start, tmp_path: Path, fake: FakeOAuth
+) -> None:
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "agent" / "settings.json").write_text(json.dumps({"modelsUrl": fake.url}))
+    with start("login", "openrouter") as terminal:
+        terminal.wait_for("Signed in to OpenRouter")
+        assert terminal.end() == 0
+    asked = [request.path for request in fake.server.requests if "openrouter" in request.path]
+    assert asked
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_during_a_renewal_loses_no_token(
+    number: int, code: int, tmp_path: Path, fake: FakeOAuth, start: Start
+) -> None:
+    (tmp_path / "agent").mkdir()
+    entry = {"type": "oauth", "access": "old", "refresh": fake.issue_refresh_token(), "expires": 1}
+    (tmp_path / "agent" / "auth.json").write_text(json.dumps({"xai": entry}))
+    gate = threading.Event()
+    fake.hold_token_answers(Gate(gate))
+    with start("print-bearer-token", "--provider", "xai") as terminal:
+        fake.server.wait_for_requests(1)
+        terminal.process.send_signal(number)
+        gate.set()
+        assert terminal.end() == code
+    assert stored(tmp_path)["xai"]["refresh"] in fake.valid_refresh_tokens
+
+
+def test_control_characters_never_reach_the_terminal() -> None:
+    output = io.StringIO()
+    login = TerminalLogin(output=output, open_page=lambda url: False)
+    login.notify(LoginNotice(type="auth_url", url="https://a.example/\x1b]52;c;eA==\x07?\x9b2J", message="go\x1b[2J"))
+    login.notify(LoginNotice(type="device_code", url="https://a.example/", user_code="AB\x07CD", expires_in_s=600))
+    assert output.getvalue().replace("\n", "").isprintable()
+    assert "valid for 10 minutes" in output.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("url", "env", "expected"),
+    [
+        ("file:///etc/passwd", {"BROWSER": "true"}, False),
+        ("javascript:alert(1)", {"BROWSER": "true"}, False),
+        ("https://a.example/\x1b", {"BROWSER": "true"}, False),
+        ("https://a.example/", {"BROWSER": "unbalanced 'quote"}, False),
+        ("https://a.example/", {"BROWSER": "/no/such/browser"}, True),
+        ("https://a.example/", {"BROWSER": "true"}, True),
+    ],
+)
+def test_only_web_pages_are_opened_and_only_where_there_is_a_browser(
+    url: str, env: dict[str, str], expected: bool
+) -> None:
+    assert open_page(url, env) is expected
+
+
+def test_a_page_is_one_argument_of_the_browser_whatever_it_holds(tmp_path: Path) -> None:
+    target = tmp_path / "said"
+    script = tmp_path / "browser.py"
+    script.write_text(f"import sys; open({str(target)!r} + '.part', 'w').write(repr(sys.argv[1:])); import os;"
+                      f"os.rename({str(target)!r} + '.part', {str(target)!r})")  # fmt: skip
+    url = "https://a.example/?a=$(touch x)&b=';rm'"
+    assert open_page(url, {"BROWSER": f"{sys.executable} {script}"})
+    deadline = time.monotonic() + 60
+    while not target.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert target.read_text() == repr([url])
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="there is always a browser")
+def test_without_a_screen_no_browser_is_looked_for() -> None:
+    assert open_page("https://a.example/", {}) is False

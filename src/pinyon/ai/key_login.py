@@ -8,6 +8,9 @@ from pinyon.ai.oauth import LoginInteraction, LoginPrompt, SelectOption
 from pinyon.ai.provider import canonical_id, display_name, find_provider
 from pinyon.errors import AuthError
 
+SUBSCRIPTION_PREFIX = "sk-ant-oat"
+"""How tokens begin that Anthropic gives to its own client."""
+
 
 async def ask_for_key(provider_id: str, interaction: LoginInteraction, look_up: Lookup) -> ApiKeyCredential:
     """Ask the user for what `provider_id` needs. `look_up` gives variables that need no answer.
@@ -43,7 +46,10 @@ class _Form:
 
     async def key(self) -> ApiKeyCredential:
         message = f"API key for {display_name(self.provider_id)}"
-        return ApiKeyCredential(key=literal(await self._required(message, secret=True)))
+        key = await self._required(message, secret=True)
+        if self.provider_id == "anthropic" and key.startswith(SUBSCRIPTION_PREFIX):
+            raise AuthError("that is a subscription token, which works in its own client only; give an API key")
+        return ApiKeyCredential(key=literal(key))
 
     async def key_and_variables(self) -> ApiKeyCredential:
         """A key and the variables that the provider needs beside it; a blank answer leaves one to the environment."""

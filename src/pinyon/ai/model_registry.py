@@ -127,7 +127,18 @@ class ModelRegistry:
 
     def _read_file(self) -> None:
         self._file = load_models_file(self.models_path) if self.models_path else ModelsFile()
+        self._offer_gateways()
         self._forget()
+
+    def _offer_gateways(self) -> None:
+        """Let users sign in to providers of the file that are gateways of the kind of Radius."""
+        for provider_id, config in self._file.providers.items():
+            if config.oauth == "radius" and config.base_url and provider_id not in self._programs:
+                from pinyon.ai.sign_in.radius import RadiusSignIn
+
+                gateway = config.base_url.rstrip("/").removesuffix("/v1")
+                flow = RadiusSignIn(self.auth_storage.sign_in, gateway, provider_id=provider_id)
+                self.auth_storage.oauth_providers[provider_id] = flow
 
     def _forget(self, provider_id: str | None = None) -> None:
         for kept in (self._built, self._layer_problems):

@@ -15,6 +15,7 @@ import msgspec
 from pinyon.ai.auth_storage import AuthStorage
 from pinyon.ai.config_value import ConfigValues, Lookup, is_command, is_resolvable, layered, missing_names
 from pinyon.ai.credential import ApiKeyCredential, Credential, OAuthCredential
+from pinyon.ai.key_login import SUBSCRIPTION_PREFIX
 from pinyon.ai.local_server import LOCAL_PROVIDERS, local_key_variable
 from pinyon.ai.models_json import ProviderConfig
 from pinyon.ai.oauth import TokenAuth, is_plain_key, renewal_problem
@@ -33,7 +34,6 @@ SIGNING_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "x-goog-ap
 """Headers that carry a credential, in lower case; a request that has one needs no key."""
 
 _USE_A_KEY = "pass an API key with --api-key or store one in its place"
-_SUBSCRIPTION_PREFIX = "sk-ant-oat"
 
 
 class NotConfiguredError(AuthError):
@@ -268,7 +268,7 @@ def _from_environment(known: Provider, look_up: Lookup) -> RequestAuth | None:
         header: dict[str, str | None] = {"Authorization": f"Bearer {token.strip()}", "x-api-key": None}
         return RequestAuth(headers=header, source="environment")
     for name in known.env:
-        if (key := look_up(name)) and not key.startswith(_SUBSCRIPTION_PREFIX):
+        if (key := look_up(name)) and not key.startswith(SUBSCRIPTION_PREFIX):
             return _signed(known.id, key.strip(), "environment")
     if any(look_up(name) for name in known.env):
         raise NotConfiguredError(_subscription_text(known.id))
@@ -277,7 +277,7 @@ def _from_environment(known: Provider, look_up: Lookup) -> RequestAuth | None:
 
 def _signed(provider_id: str, key: str, source: AuthSource) -> RequestAuth:
     known = find_provider(provider_id)
-    if key.startswith(_SUBSCRIPTION_PREFIX) and provider_id == "anthropic":
+    if key.startswith(SUBSCRIPTION_PREFIX) and provider_id == "anthropic":
         raise NotConfiguredError(_subscription_text(provider_id))
     if known is not None and known.key_header:
         header: dict[str, str | None] = {"Authorization": None, "x-api-key": None, known.key_header: f"Bearer {key}"}

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import msgspec
+
+from pinyon._util.clock import now_ms
+from pinyon._util.config import agent_dir
+from pinyon._util.terminal import strip_terminal_control
+from pinyon.ai.auth_storage import AuthStorage
+from pinyon.ai.model_registry import ModelRegistry
+from pinyon.ai.oauth import OAuthProvider
 from pinyon.cli import auth_args
-from pinyon.cli.app import fail, move_old_credentials, tell, warn
+from pinyon.cli.app import fail, move_old_credentials, tell, use_proxy, warn
 from pinyon.cli.auth_args import AuthArgs, AuthArgumentError, is_help_wanted, parse_auth_args, render_auth_help
+from pinyon.cli.auth_credential import CredentialDesk
 from pinyon.cli.entry import write
 from pinyon.cli.interrupt import run_until_signal
 from pinyon.errors import AuthError, PinyonError
-
-if TYPE_CHECKING:
-    from pinyon.ai.model_registry import ModelRegistry
-    from pinyon.ai.oauth import OAuthProvider
-    from pinyon.cli.auth_credential import CredentialDesk
+from pinyon.resources.settings import SettingsManager
 
 PRINT_TIMEOUT_S = 15.0
 _INTERRUPTED = 130
@@ -35,8 +38,7 @@ def run_auth(argv: Sequence[str], sign_ins: Mapping[str, OAuthProvider] | None =
         fail(str(error))
         return error.exit_code
     try:
-        registry = open_registry(sign_ins)
-        code = run_until_signal(_run(args, registry))
+        code = run_until_signal(_run(args, open_accounts(sign_ins)))
     except PinyonError as error:
         return fail(str(error))
     if code == _INTERRUPTED and args.command == auth_args.LOGIN:
@@ -44,52 +46,59 @@ def run_auth(argv: Sequence[str], sign_ins: Mapping[str, OAuthProvider] | None =
     return code
 
 
-def open_registry(sign_ins: Mapping[str, OAuthProvider] | None = None) -> ModelRegistry:
-    """The user's credentials and models; the project's files are not looked at."""
-    from pinyon._util.config import agent_dir
-    from pinyon.ai.auth_storage import AuthStorage
-    from pinyon.ai.model_registry import ModelRegistry
-    from pinyon.resources.settings import SettingsManager
+class Accounts(msgspec.Struct):
+    """What the commands work on."""
 
+    registry: ModelRegistry
+    settings: SettingsManager
+
+
+def open_accounts(sign_ins: Mapping[str, OAuthProvider] | None = None) -> Accounts:
+    """The user's credentials, models and settings; the project's files are not looked at."""
     move_old_credentials()
     folder = agent_dir()
     settings = SettingsManager.create(folder or Path.cwd(), folder, project_trusted=False)
-    if proxy := settings.get_http_proxy():
-        for name in ("HTTP_PROXY", "HTTPS_PROXY"):
-            os.environ.setdefault(name, proxy)
+    use_proxy(settings)
     storage = AuthStorage.create(folder / "auth.json" if folder else None)
-    storage.sign_in.use(client_ids=settings.get_oauth_client_ids(), device_id=settings.get_device_id())
+    storage.sign_in.use(
+        client_ids=settings.get_oauth_client_ids(),
+        device_id=settings.get_device_id(),
+        keep_device_id=settings.set_device_id,
+    )
     storage.oauth_providers.update(sign_ins or {})
     registry = ModelRegistry.create(storage, folder / "models.json" if folder else None)
     for problem in (*(item.message for item in settings.diagnostics), *map(str, storage.drain_errors())):
         warn(problem)
-    return registry
+    return Accounts(registry, settings)
 
 
-async def _run(args: AuthArgs, registry: ModelRegistry) -> int:
+async def _run(args: AuthArgs, accounts: Accounts) -> int:
+    try:
+        return await _run_command(args, accounts)
+    finally:  # also when a signal ends the command: a token that was just renewed must not be lost
+        await accounts.registry.auth_storage.flush()
+        await accounts.settings.flush()
+
+
+async def _run_command(args: AuthArgs, accounts: Accounts) -> int:
     match args.command:
         case auth_args.LOGIN:
             from pinyon.cli.auth_login import login
 
-            code = await login(args, registry)
+            return await login(args, accounts.registry, accounts.settings)
         case auth_args.LOGOUT:
             from pinyon.cli.auth_login import logout
 
-            code = await logout(args, registry)
+            return await logout(args, accounts.registry)
         case auth_args.CHECK:
-            code = await _check(args, _desk(registry))
+            return await _check(args, _desk(accounts.registry))
         case auth_args.LIST:
-            code = _list(_desk(registry))
+            return _list(_desk(accounts.registry))
         case _:
-            code = await _print_secret(args, _desk(registry))
-    await registry.auth_storage.flush()
-    return code
+            return await _print_secret(args, _desk(accounts.registry))
 
 
 def _desk(registry: ModelRegistry) -> CredentialDesk:
-    from pinyon._util.clock import now_ms
-    from pinyon.cli.auth_credential import CredentialDesk
-
     return CredentialDesk(registry, now_ms())
 
 
@@ -106,8 +115,6 @@ async def _print_secret(args: AuthArgs, desk: CredentialDesk) -> int:
 
 
 async def _check(args: AuthArgs, desk: CredentialDesk) -> int:
-    import msgspec
-
     result = await desk.check(
         args.provider,
         args.model,
@@ -123,8 +130,6 @@ async def _check(args: AuthArgs, desk: CredentialDesk) -> int:
 
 
 def _list(desk: CredentialDesk) -> int:
-    from pinyon._util.terminal import strip_terminal_control
-
     rows = desk.rows()
     if not rows:
         return write(sys.stdout, "No provider has a credential yet. Sign in with: pinyon auth login <provider>\n")

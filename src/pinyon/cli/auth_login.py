@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Sequence
 
+from pinyon._util.config import is_offline
 from pinyon.ai.auth_storage import AuthStorage
 from pinyon.ai.credential import CredentialType, OAuthCredential
 from pinyon.ai.model_registry import ModelRegistry
@@ -14,10 +16,13 @@ from pinyon.cli.app import fail, tell
 from pinyon.cli.auth_args import LOGIN, AuthArgs, usage_of
 from pinyon.cli.entry import write
 from pinyon.cli.login_terminal import TerminalLogin
-from pinyon.errors import AuthError
+from pinyon.errors import AuthError, ConfigError
+from pinyon.resources.settings import SettingsManager
+
+UPDATE_TIMEOUT_S = 15.0
 
 
-async def login(args: AuthArgs, registry: ModelRegistry) -> int:
+async def login(args: AuthArgs, registry: ModelRegistry, settings: SettingsManager) -> int:
     """Sign in and say where the credential is kept."""
     storage = registry.auth_storage
     provider_id = provider_named(args.subject, registry)
@@ -36,7 +41,26 @@ async def login(args: AuthArgs, registry: ModelRegistry) -> int:
         return fail("the sign-in was cancelled")
     done = "Signed in to" if isinstance(credential, OAuthCredential) else "Stored the API key for"
     name = registry.get_provider_display_name(provider_id)
-    return write(sys.stdout, f"{done} {name}; it is kept in {storage.name}\n")
+    code = write(sys.stdout, f"{done} {name}; it is kept in {storage.name}\n")
+    await _update_models(provider_id, registry, settings)
+    return code
+
+
+async def _update_models(provider_id: str, registry: ModelRegistry, settings: SettingsManager) -> None:
+    """Fetch the provider's newest models where the user chose a catalogue server; a failure is only noted."""
+    address = settings.get_models_url()
+    if address is None or is_offline():
+        return
+    try:
+        async with asyncio.timeout(UPDATE_TIMEOUT_S):
+            update = await registry.update_models(address, [provider_id])
+        problem = update.errors.get(provider_id)
+    except TimeoutError:
+        problem = f"{address} took longer than {UPDATE_TIMEOUT_S:g} s"
+    except ConfigError as error:
+        problem = str(error)
+    if problem:
+        tell(f"Note: the models of {provider_id} were not updated: {problem}")
 
 
 def _method(provider_id: str, wants_key: bool, storage: AuthStorage) -> CredentialType:

@@ -27,8 +27,11 @@ def open_page(url: str, env: Mapping[str, str] | None = None) -> bool:
 
 
 def _command(url: str, env: Mapping[str, str]) -> list[str] | None:
-    if chosen := env.get("BROWSER", "").split(os.pathsep)[0]:
-        words = shlex.split(chosen)
+    if chosen := env.get("BROWSER", "").split(os.pathsep)[0].strip():
+        try:
+            words = shlex.split(chosen)
+        except ValueError:  # an unbalanced quote
+            return None
         return [word.replace("%s", url) for word in words] if "%s" in chosen else [*words, url]
     if sys.platform == "darwin":
         return ["open", url]

@@ -77,7 +77,11 @@ def create_services(
     settings = settings or SettingsManager.create(cwd, folder, project_trusted=options.trust_override)
     if registry is None:
         auth_storage = auth_storage or AuthStorage.create(folder / "auth.json" if folder else None)
-        auth_storage.sign_in.use(client_ids=settings.get_oauth_client_ids(), device_id=settings.get_device_id())
+        auth_storage.sign_in.use(
+            client_ids=settings.get_oauth_client_ids(),
+            device_id=settings.get_device_id(),
+            keep_device_id=settings.set_device_id,
+        )
         registry = ModelRegistry.create(auth_storage, folder / "models.json" if folder else None)
     diagnostics = [
         *settings.diagnostics,

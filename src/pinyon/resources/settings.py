@@ -213,6 +213,10 @@ class SettingsManager:
         """OAuth client ids that the user registered, by provider."""
         return self.get(_setting.OAUTH)
 
+    def set_device_id(self, device_id: str) -> None:
+        """Keep what names this installation."""
+        self.set(_setting.DEVICE_ID, device_id)
+
     def get_device_id(self) -> str | None:
         """What names this installation to providers that ask for it when the user signs in."""
         return self.get(_setting.DEVICE_ID) or None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 from pinyon._util.config import APP_NAME
-from pinyon._util.ids import uuid4
 from pinyon.ai.credential import OAuthCredential
 from pinyon.ai.oauth import LoginInteraction, OAuthError, TokenAuth
 from pinyon.ai.sign_in.browser import Redirect, authorize, listen
@@ -42,7 +41,7 @@ class OpenAISignIn:
             parameters = {
                 "client_id": FIRST_CLIENT_ID,
                 "agent_name_hint": APP_NAME.capitalize(),
-                "ext_agent_host_id": f"urn:uuid:{self._context.device_id or uuid4()}",
+                "ext_agent_host_id": f"urn:uuid:{self._context.ensure_device_id()}",
                 "response_type": "code",
                 "redirect_uri": redirect.uri,
                 "resource": RESOURCE,
