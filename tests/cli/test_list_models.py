@@ -53,6 +53,13 @@ def test_search_looks_at_provider_and_id() -> None:
     assert models_table(models, "nope") == "No model matches 'nope'.\n"
 
 
+def test_models_that_hold_the_words_hide_those_that_only_have_their_letters() -> None:
+    models = [model("openrouter", "mistral/plus"), model("openrouter", "anthropic/claude-opus-5")]
+    assert "mistral" not in models_table(models, "opus")
+    assert "mistral" not in models_table(models, "ROUTER opus")
+    assert "mistral" in models_table(models, "mstrl")
+
+
 def test_without_models_the_list_says_what_to_do() -> None:
     assert models_table([]) == NOTHING_USABLE
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pinyon._util.fuzzy import fuzzy_score
 from pinyon._util.terminal import strip_terminal_control
@@ -32,7 +32,7 @@ def models_table(models: Iterable[Model], search: str | None = None) -> str:
     listed = sorted(models, key=lambda model: (model.provider, model.id))
     if not listed:
         return NOTHING_USABLE
-    found = [model for model in listed if not search or fuzzy_score(search, f"{model.provider} {model.id}") is not None]
+    found = _matching(listed, search) if search else listed
     if not found:
         return f"No model matches {search!r}.\n"
     rows = [HEADINGS, *(_row(model) for model in found)]
@@ -40,6 +40,14 @@ def models_table(models: Iterable[Model], search: str | None = None) -> str:
     return "".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in rows
     )
+
+
+def _matching(models: Sequence[Model], search: str) -> list[Model]:
+    """The models whose provider and id hold every word of `search`; where none does, those with its letters in order."""
+    words = search.casefold().split()
+    names = [(f"{model.provider} {model.id}", model) for model in models]
+    literal = [model for name, model in names if all(word in name.casefold() for word in words)]
+    return literal or [model for name, model in names if fuzzy_score(search, name) is not None]
 
 
 def _row(model: Model) -> tuple[str, ...]:
