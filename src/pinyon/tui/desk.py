@@ -42,10 +42,10 @@ async def open_desk(app: PinyonApp) -> None:
     start = app.start_options
     pi = await start.create(lambda kind, text: notices.append((kind, text)))
     desk = Desk(app, pi)
-    app.desk = desk
     for command in builtin_commands():
         app.commands.add(command)
     await asyncio.to_thread(app.history.load)
+    app.desk = desk  # with the next line one step: nothing may see a desk without a session
     desk.bind(pi.session, is_first=True)
     app.spinner.stop("starting")
     for kind, text in notices:
