@@ -20,6 +20,8 @@ from typing import Any
 
 import msgspec
 
+from pinyon.ai.apis.google_message import STAND_IN_SIGNATURE
+from pinyon.ai.apis.google_model import is_gemini_3
 from pinyon.testing.fake_server import RecordedRequest, Reply, ScriptedReply
 
 _MODEL_IN_PATH = re.compile(r"/([^/:]+):streamGenerateContent\?alt=sse$")
@@ -142,7 +144,20 @@ def google_fault(contents: Sequence[Mapping[str, Any]], model_id: str) -> str | 
         if len(set(ids)) < len(ids) or seen & set(ids) or "" in ids:
             return "empty or repeated function call id"
         seen |= set(ids)
-    return "function calls without responses" if calls else None
+    if calls:
+        return "function calls without responses"
+    return _unsigned_fault(contents) if is_gemini_3(model_id) else None
+
+
+def _unsigned_fault(contents: Sequence[Mapping[str, Any]]) -> str | None:
+    """Whether a step since the user last spoke begins with a call that no signature vouches for."""
+    for content in reversed(contents):
+        if content["role"] == "user" and not any("functionResponse" in part for part in content["parts"]):
+            return None
+        first = next((part for part in content["parts"] if "functionCall" in part), None)
+        if first is not None and "thoughtSignature" not in first:
+            return "Function call is missing a thought_signature in functionCall parts."
+    return None
 
 
 def _part_fault(part: Mapping[str, Any], model_id: str) -> str | None:
@@ -158,6 +173,8 @@ def _part_fault(part: Mapping[str, Any], model_id: str) -> str | None:
 
 
 def _is_own(signature: str, model_id: str) -> bool:
+    if signature == STAND_IN_SIGNATURE:
+        return True
     try:
         return base64.b64decode(signature, validate=True).startswith(f"fake:{model_id}:".encode())
     except binascii.Error:

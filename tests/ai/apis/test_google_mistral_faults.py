@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -340,3 +342,14 @@ def test_headers_are_layered_and_can_be_removed(wire: Wire) -> None:
     assert sent["user-agent"] == "mine"
     assert sent["x-a"] == "1"
     assert "accept" not in sent
+
+
+@every_api
+def test_loading_an_api_loads_no_other_and_no_library_that_it_may_not_need(wire: Wire) -> None:
+    code = f"import sys; from pinyon.ai.api import get_api; get_api({wire.api!r}); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    family = "mistral" if wire is MISTRAL else "google"
+    apis = {name.rpartition(".")[2] for name in loaded if name.startswith("pinyon.ai.apis.")}
+    assert apis
+    assert all(name.startswith((family, "vertex")) for name in apis)
+    assert not {"google.auth", "google.genai", "mistralai", "httpcore2", "PIL", "yaml", "rich"} & set(loaded)

@@ -9,6 +9,7 @@ from google import genai
 from google.genai import types
 from tests.ai.apis.wires import GOOGLE, KEY, SYSTEM, USER, result
 
+from pinyon.ai.apis.google_message import STAND_IN_SIGNATURE
 from pinyon.ai.apis.google_stream import AnswerReader, read_usage
 from pinyon.ai.content import TextContent, ThinkingContent, ToolCall
 from pinyon.ai.live import LiveAnswer
@@ -27,7 +28,7 @@ from pinyon.testing.fake_google import (
     thought_signature,
 )
 from pinyon.testing.fake_server import Cut, FakeServer, Reply, Step, encode_sse
-from pinyon.testing.stream import event_names
+from pinyon.testing.stream import event_names, final_message
 
 FLASH = "gemini-3-flash"
 
@@ -235,6 +236,29 @@ def test_generated_ids_hold_the_time() -> None:
     assert answer.target.tool_calls[0].id == "ls_1234_1"
 
 
+def test_calls_of_another_model_in_the_same_turn_get_a_stand_in_when_the_server_wants_one() -> None:
+    calls = [ToolCall("c1", "ls", {}), ToolCall("c2", "ls", {})]
+    foreign = GOOGLE.said(*calls, model="other-model", provider="other")
+    history: list[Message] = [SYSTEM, USER, foreign, result("c1"), result("c2")]
+    with FakeServer() as server:
+        server.play([strict_google(google_answer("ok"))])
+        for _ in range(2):
+            message = final_message(GOOGLE.stream_events(server.url, history, {}, {}))
+            assert message.text == "ok", message.error_message
+        sent = [request.json["contents"][1]["parts"] for request in server.requests]
+    assert [[part.get("thoughtSignature") for part in parts] for parts in sent] == [
+        [None, None],
+        [STAND_IN_SIGNATURE, None],
+        [STAND_IN_SIGNATURE, None],
+    ]
+
+
+def test_a_refusal_that_a_stand_in_does_not_mend_is_told() -> None:
+    asked = GOOGLE.ask(google_error(400, "Function call is missing a thought_signature in functionCall parts."))
+    assert "missing a thought_signature" in asked.error
+    assert len(asked.requests) == 2
+
+
 # The fake server
 
 
@@ -261,7 +285,8 @@ def test_the_vendors_client_streams_from_the_fake_server() -> None:
 
 
 OWN = thought_signature(FLASH)
-CALL = {"functionCall": {"name": "ls", "args": {}, "id": "1"}}
+UNSIGNED = {"functionCall": {"name": "ls", "args": {}, "id": "1"}}
+CALL = UNSIGNED | {"thoughtSignature": OWN}
 RESPONSE = {"functionResponse": {"name": "ls", "response": {}, "id": "1"}}
 
 
@@ -271,6 +296,8 @@ RESPONSE = {"functionResponse": {"name": "ls", "response": {}, "id": "1"}}
         ([("user", [{"text": "a"}])], None),
         ([("user", [{"text": "a"}]), ("model", [CALL]), ("user", [RESPONSE])], None),
         ([("user", [{"text": "a"}]), ("model", [{"text": "", "thoughtSignature": OWN}])], None),
+        ([("user", [{"text": "a"}]), ("model", [UNSIGNED]), ("user", [RESPONSE]), ("user", [{"text": "a"}])], None),
+        ([("user", [{"text": "a"}]), ("model", [UNSIGNED]), ("user", [RESPONSE])], "missing a thought_signature"),
         ([], "must begin"),
         ([("model", [{"text": "a"}])], "must begin"),
         ([("user", [])], "without parts"),

@@ -22,11 +22,15 @@ from pinyon.ai.transform import transform_messages
 
 
 class EncodingMemory:
-    """What is kept between requests so that each message is adapted and encoded once."""
+    """What is kept between requests so that each message is adapted and encoded once.
+
+    `stand_ins` are the servers and models that want a stand-in for the signatures of calls that have none.
+    """
 
     def __init__(self) -> None:
         self.adapted: MessageMemo[Message] = MessageMemo()
         self.encoded: MessageMemo[bytes] = MessageMemo()
+        self.stand_ins: set[tuple[str, str]] = set()
 
 
 def build_body(
@@ -37,7 +41,8 @@ def build_body(
     Raises `ContextFullError` when nothing is left for an answer, `SamplingError` for tools that cannot be declared as
     they require and `ModelError` for a level map that this API cannot follow.
     """
-    writer = ContentWriter(model, memory.encoded)
+    stands_in = (model.base_url, model.id) in memory.stand_ins
+    writer = ContentWriter(model, memory.encoded, stands_in=stands_in)
     normalize_id = _plain_id if wants_call_ids(model.id) else None
     for message in transform_messages(messages, model, normalize_id, memo=memory.adapted):
         writer.write(message)

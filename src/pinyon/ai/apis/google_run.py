@@ -8,6 +8,7 @@ Source of the protocol: the vendor's published API reference and its Python SDK'
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from urllib.parse import quote
 
@@ -27,6 +28,8 @@ from pinyon.ai.option import StreamOptions
 from pinyon.ai.refused_image import set_aside_images, without_refused_images
 from pinyon.ai.sse import SseEvent
 from pinyon.ai.transport import TransportError
+
+_MISSING_SIGNATURE = re.compile(r"missing\b.{0,20}\bthought[ _]?signature", re.IGNORECASE)
 
 
 class Endpoint(msgspec.Struct, frozen=True):
@@ -77,7 +80,7 @@ async def google_events(
 
 
 class _Run:
-    """The request, a second one without refused images, and the chunks of the response."""
+    """The request, a second one that mends a refusal, and the chunks of the response."""
 
     def __init__(
         self,
@@ -98,7 +101,7 @@ class _Run:
         self._feed = EventFeed()
 
     async def open(self, locate: Locate) -> None:
-        """Send the request, and once more without the images that the server refused."""
+        """Send the request, and once more without what the server refused and can do without."""
         if self._options.signal is not None:
             self._options.signal.raise_if_aborted()
         self._messages = without_refused_images(self._messages, self._model)
@@ -107,10 +110,22 @@ class _Run:
         try:
             await self._send(endpoint, body)
         except HttpStatusError as error:
-            if not set_aside_images(self._messages, self._model, error):
+            if not self._mended(error):
                 raise
-            self._messages = without_refused_images(self._messages, self._model)
             await self._send(endpoint, self._body())
+
+    def _mended(self, error: HttpStatusError) -> bool:
+        """Whether the next body differs in what the server refused."""
+        if set_aside_images(self._messages, self._model, error):
+            self._messages = without_refused_images(self._messages, self._model)
+            return True
+        # Calls that another model made in this very turn: the server wants each step to begin with a signed one.
+        place, stand_ins = (self._model.base_url, self._model.id), self._memory.stand_ins
+        wants_signature = error.status == 400 and _MISSING_SIGNATURE.search(error.body) is not None
+        if not wants_signature or place in stand_ins:
+            return False
+        stand_ins.add(place)
+        return True
 
     def _body(self) -> bytes:
         return _json.encode_clean(build_body(self._model, self._messages, self._options, self._memory))
