@@ -13,6 +13,16 @@ if TYPE_CHECKING:
     from pinyon.ai.model import Model, ModelCost, ThinkingLevel, clamp_level, supported_levels
     from pinyon.ai.model_registry import ModelRegistry
     from pinyon.ai.model_spec import resolve_model, resolve_model_pattern
+    from pinyon.ai.oauth import (
+        LoginCancelledError,
+        LoginInteraction,
+        LoginNotice,
+        LoginPrompt,
+        OAuthError,
+        OAuthProvider,
+        SelectOption,
+        TokenAuth,
+    )
     from pinyon.ai.resolver import (
         AmbiguousModelError,
         ResolvedModel,
@@ -26,14 +36,22 @@ __all__ = [
     "AmbiguousModelError",
     "ApiKeyCredential",
     "AuthStorage",
+    "LoginCancelledError",
+    "LoginInteraction",
+    "LoginNotice",
+    "LoginPrompt",
     "Model",
     "ModelCost",
     "ModelRegistry",
     "OAuthCredential",
+    "OAuthError",
+    "OAuthProvider",
     "ResolvedModel",
     "ScopeDiagnostic",
     "ScopedModel",
+    "SelectOption",
     "ThinkingLevel",
+    "TokenAuth",
     "UnknownModelError",
     "all_models",
     "clamp_level",
@@ -53,6 +71,16 @@ __getattr__, __dir__, _ = lazy_exports(
         "pinyon.ai.model": ("Model", "ModelCost", "ThinkingLevel", "clamp_level", "supported_levels"),
         "pinyon.ai.model_registry": ("ModelRegistry",),
         "pinyon.ai.model_spec": ("resolve_model", "resolve_model_pattern"),
+        "pinyon.ai.oauth": (
+            "LoginCancelledError",
+            "LoginInteraction",
+            "LoginNotice",
+            "LoginPrompt",
+            "OAuthError",
+            "OAuthProvider",
+            "SelectOption",
+            "TokenAuth",
+        ),
         "pinyon.ai.resolver": (
             "AmbiguousModelError",
             "ResolvedModel",

@@ -285,9 +285,16 @@ def test_kimi_is_asked_again_while_it_is_busy_and_signs_with_a_bearer_header(fak
     fake.plan("/api/oauth/token", Reply.text("", status=500), Reply.drop())
     renewed = asyncio.run(flow.refresh(credential))
     assert flow.token_auth(renewed).headers == {"Authorization": f"Bearer {renewed.access}"}
-    fake.plan("/api/oauth/token", *[Reply.text("", status=500)] * 3)
+    fake.plan("/api/oauth/token", *[Reply.text("", status=500)] * 4)
     with pytest.raises(OAuthError, match="500"):
         asyncio.run(flow.refresh(renewed))
+
+
+@pytest.mark.parametrize("method", ["browser", "device_code"])
+def test_radius_keeps_the_scope_that_was_granted(method: str, fake: FakeOAuth) -> None:
+    fake.scope = "gateway offline_access"
+    credential = sign_in("radius", fake, FakeUser(fake, method=method))
+    assert credential.extra == {"scope": "gateway offline_access"}
 
 
 def test_kimi_goes_to_the_host_that_its_variable_names(fake: FakeOAuth) -> None:

@@ -15,6 +15,7 @@ from tests.ai.login_user import IN_BROWSER, PROVIDERS, FakeUser, context_of, flo
 from tests.ai.test_sign_in import TOKEN_PATHS
 from tests.cli.command import Home
 
+from pinyon.ai.api import api_names
 from pinyon.ai.auth_backend import FileBackend
 from pinyon.ai.auth_storage import AuthStorage
 from pinyon.ai.credential import OAuthCredential
@@ -154,7 +155,9 @@ def test_what_a_server_says_at_the_first_request_is_cleaned_too(provider: str, f
 
 
 TOKEN = unsigned_token({"https://api.openai.com/auth": {"chatgpt_account_id": "a-1"}, "jti": "canary-0123456789"})
-APIS = ("openai-completions", "openai-responses", "anthropic-messages", "openai-codex-responses", "pi-messages")
+ELSEWHERE = ("faux", "azure-openai-responses", "bedrock-converse-stream", "google-vertex")
+"""APIs that reach no server, or none that an address in models.json names."""
+APIS = [api for api in api_names() if api not in ELSEWHERE]
 
 
 def echo_to_client(request: RecordedRequest) -> Reply:

@@ -73,6 +73,16 @@ if TYPE_CHECKING:
         supported_levels,
     )
     from pinyon.ai.model_registry import ModelRegistry
+    from pinyon.ai.oauth import (
+        LoginCancelledError,
+        LoginInteraction,
+        LoginNotice,
+        LoginPrompt,
+        OAuthError,
+        OAuthProvider,
+        SelectOption,
+        TokenAuth,
+    )
     from pinyon.ai.option import Attribution, CacheRetention, Identity, ResponseInfo, StreamOptions
     from pinyon.ai.overflow import is_context_overflow, is_recoverable_length
     from pinyon.ai.request import Context, complete, failed_stream, lazy_stream, normalize_context
@@ -125,6 +135,10 @@ __all__ = [
     "InputLimits",
     "JsonSchemaSampling",
     "LiveAnswer",
+    "LoginCancelledError",
+    "LoginInteraction",
+    "LoginNotice",
+    "LoginPrompt",
     "MemoryResponse",
     "Message",
     "MessageDiagnostic",
@@ -134,11 +148,14 @@ __all__ = [
     "NestedCall",
     "NestedCalls",
     "OAuthCredential",
+    "OAuthError",
+    "OAuthProvider",
     "PromptCache",
     "PushedEvents",
     "ResponseInfo",
     "RetryCallbacks",
     "RetryPolicy",
+    "SelectOption",
     "Start",
     "StopReason",
     "StreamError",
@@ -154,6 +171,7 @@ __all__ = [
     "ThinkingEnd",
     "ThinkingLevel",
     "ThinkingStart",
+    "TokenAuth",
     "Tool",
     "ToolCall",
     "ToolCallDelta",
@@ -277,6 +295,16 @@ __getattr__, __dir__, _ = lazy_exports(
             "supported_levels",
         ),
         "pinyon.ai.model_registry": ("ModelRegistry",),
+        "pinyon.ai.oauth": (
+            "LoginCancelledError",
+            "LoginInteraction",
+            "LoginNotice",
+            "LoginPrompt",
+            "OAuthError",
+            "OAuthProvider",
+            "SelectOption",
+            "TokenAuth",
+        ),
         "pinyon.ai.option": (
             "Attribution",
             "CacheRetention",

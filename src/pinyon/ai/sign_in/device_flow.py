@@ -13,7 +13,9 @@ from pinyon.ai.sign_in.token import credential_from_answer
 
 
 class DeviceFlow:
-    """The grant of one provider. `extra` goes with the first request; `margin_ms` is taken off every lifetime."""
+    """The grant of one provider. `extra` goes with the first request; `margin_ms` is taken off every lifetime,
+    and with `keeps_scope` the granted scope is stored.
+    """
 
     def __init__(
         self,
@@ -25,6 +27,7 @@ class DeviceFlow:
         token_url: str,
         extra: Mapping[str, str] | None = None,
         margin_ms: int = 0,
+        keeps_scope: bool = False,
     ) -> None:
         self.context = context
         self.provider_id = provider_id
@@ -34,6 +37,7 @@ class DeviceFlow:
         self._token_url = token_url
         self._extra = dict(extra or {})
         self._margin_ms = margin_ms
+        self._keeps_scope = keeps_scope
 
     async def answer_of_login(self, interaction: LoginInteraction) -> Answer:
         """Let the user enter a code and return the token answer."""
@@ -78,6 +82,9 @@ class DeviceFlow:
 
     def credential(self, answer: Answer, present_refresh: str = "") -> OAuthCredential:
         """The credential of a token answer."""
-        return credential_from_answer(
+        credential = credential_from_answer(
             answer, self.context.clock.now_ms(), self._doing, margin_ms=self._margin_ms, present_refresh=present_refresh
         )
+        if self._keeps_scope and (scope := answer.text("scope")):
+            credential.extra["scope"] = scope
+        return credential

@@ -10,7 +10,7 @@ from pinyon.ai.sign_in.device_flow import DeviceFlow
 PROVIDER = "kimi-coding"
 ISSUER = "https://auth.kimi.com"
 HOST_VARIABLES = ("KIMI_CODE_OAUTH_HOST", "KIMI_OAUTH_HOST")
-ATTEMPTS = 3
+ATTEMPTS = 4
 
 
 class KimiSignIn:

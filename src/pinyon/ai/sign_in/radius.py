@@ -46,6 +46,7 @@ class RadiusSignIn:
             token_url=f"{self._gateway}/v1/oauth/token",
             extra={"scope": SCOPE},
             margin_ms=MARGIN_MS,
+            keeps_scope=True,
         )
 
     def login_problem(self) -> str | None:
