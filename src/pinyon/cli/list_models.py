@@ -43,7 +43,7 @@ def models_table(models: Iterable[Model], search: str | None = None) -> str:
 
 
 def _matching(models: Sequence[Model], search: str) -> list[Model]:
-    """The models with every word of `search` in provider or id; where there are none, those with its letters in order."""
+    """The models with every word of `search` in provider or id; without any, those with its letters in order."""
     words = search.casefold().split()
     names = [(f"{model.provider} {model.id}", model) for model in models]
     literal = [model for name, model in names if all(word in name.casefold() for word in words)]
