@@ -21,6 +21,8 @@ VALUE_FLAGS = [name for name, flag in FLAGS.items() if flag.kind not in {"switch
 
 def sample(flag: Flag) -> str:
     """A value that the flag takes."""
+    if flag.kind in ("count", "amount", "duration"):
+        return "3"
     return flag.choices[-1] if flag.choices else "value"
 
 
@@ -52,6 +54,30 @@ def test_a_value_stands_in_the_next_argument_only(name: str) -> None:
         assert "next argument" in problem.message
     else:
         assert name in errors(args)[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "attribute", "parsed"),
+    [
+        ("--max-turns", "12", "max_turns", 12),
+        ("--max-tokens", "1", "max_tokens", 1),
+        ("--max-cost", "0.5", "max_cost", 0.5),
+        ("--max-time", "90", "max_time_s", 90),
+        ("--max-time", "1.5m", "max_time_s", 90),
+        ("--max-time", "2h", "max_time_s", 7200),
+        ("--max-time", "30s", "max_time_s", 30),
+    ],
+)
+def test_limits_are_numbers(name: str, value: str, attribute: str, parsed: float) -> None:
+    args = parse_args([name, value])
+    assert getattr(args, attribute) == parsed
+    assert args.problems == []
+
+
+@pytest.mark.parametrize("name", ["--max-turns", "--max-tokens", "--max-cost", "--max-time"])
+@pytest.mark.parametrize("value", ["0", "none", "1e999", "", "nan", "1,5"])
+def test_a_limit_that_is_no_positive_number_is_refused(name: str, value: str) -> None:
+    assert name in errors(parse_args([name, value]))[0]
 
 
 def test_the_thinking_levels_are_those_of_the_models() -> None:

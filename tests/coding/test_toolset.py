@@ -28,7 +28,9 @@ class Shelf:
     def __init__(self, choice: ToolChoice | None = None) -> None:
         self.made: list[str] = []
         self.given: list[list[str]] = []
-        self.tools = Toolset(context=FixedToolContext, choice=choice or ToolChoice(), on_change=self._given)
+        self.tools = Toolset(
+            context=lambda call_id, signal: FixedToolContext(), choice=choice or ToolChoice(), on_change=self._given
+        )
         self.tools.offer_builtin(BUILTIN, self._make)
 
     def _make(self, name: str) -> ToolDefinition:

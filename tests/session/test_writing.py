@@ -256,6 +256,9 @@ class FailingStore:
         self._fail()
         self._inner.rewrite(lines)
 
+    def claim(self) -> None:
+        self._inner.claim()
+
     def close(self) -> None:
         self._inner.close()
 

@@ -23,6 +23,7 @@ from pinyon.cli.flag import COMMANDS
 from pinyon.errors import PinyonError
 
 if TYPE_CHECKING:
+    from pinyon.coding.limit import Limits
     from pinyon.coding.pi_agent import PiAgent
     from pinyon.coding.services import Services
     from pinyon.resources.settings import SettingsManager
@@ -213,11 +214,26 @@ async def start(args: CliArgs, cwd: Path, say: Callable[[Any, str], None] = _tel
         tools=args.tools,
         exclude_tools=args.exclude_tools,
         no_tools="all" if args.no_tools else "builtin" if args.no_builtin_tools else None,
+        limits=_limits(args),
+        if_in_use=args.if_in_use or "fail",
     )
     session = await pi.create_agent_session(session=tree)
     if unknown := session.toolset.unknown_names:
         warn(f"no tool is called {', '.join(map(repr, unknown))}; the tools are {', '.join(session.toolset.names)}")
     return pi
+
+
+def _limits(args: CliArgs) -> Limits:
+    """What this invocation may use, all its prompts together."""
+    from pinyon.coding.limit import Limits
+
+    return Limits(
+        max_turns=args.max_turns,
+        max_tokens=args.max_tokens,
+        max_cost=args.max_cost,
+        max_wall_time_s=args.max_time_s,
+        scope="opened",
+    )
 
 
 def _tell_damage(tree: Session, warn: Callable[[str], None]) -> None:

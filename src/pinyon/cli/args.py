@@ -58,10 +58,16 @@ class CliArgs:
         self.session_id: str | None = None
         self.session_dir: str | None = None
         self.no_session = False
+        self.if_in_use: Literal["fail", "fork", "read-only"] | None = None
         self.name: str | None = None
         self.resume = False
         self.fork: str | None = None
         self.export: str | None = None
+
+        self.max_turns: int | None = None
+        self.max_tokens: int | None = None
+        self.max_cost: float | None = None
+        self.max_time_s: float | None = None
 
         self.tools: list[str] | None = None
         self.exclude_tools: list[str] | None = None
@@ -211,6 +217,29 @@ class _Parser:
         message = f"{flag.names[0]} {value!r} is passed over: it is not one of {', '.join(flag.choices)}"
         self.args.problems.append(ArgumentProblem("warning", message))
 
+    def take_count(self, flag: Flag, value: str) -> None:
+        if value.isascii() and value.isdigit() and int(value):
+            setattr(self.args, flag.attribute, int(value))
+        else:
+            self._error(f"{flag.names[0]} {value!r} is not a whole number of at least 1")
+
+    def take_amount(self, flag: Flag, value: str) -> None:
+        amount = _positive(value)
+        if amount is not None:
+            setattr(self.args, flag.attribute, amount)
+        else:
+            self._error(f"{flag.names[0]} {value!r} is not a number above 0")
+
+    def take_duration(self, flag: Flag, value: str) -> None:
+        unit_s = _UNITS_S.get(value[-1:])
+        amount = _positive(value if unit_s is None else value[:-1])
+        if amount is not None:
+            setattr(self.args, flag.attribute, amount * (unit_s or 1))
+        else:
+            self._error(f"{flag.names[0]} {value!r} is not a time; write seconds, or a number with s, m or h")
+
+
+_UNITS_S = {"s": 1, "m": 60, "h": 3600}
 
 _VALUELESS: dict[str, Callable[[_Parser, Flag], None]] = {
     "switch": _Parser.take_switch,
@@ -225,7 +254,19 @@ _WITH_VALUE: dict[str, Callable[[_Parser, Flag, str], None]] = {
     "tools": _Parser.take_tools,
     "choice": _Parser.take_choice,
     "level": _Parser.take_level,
+    "count": _Parser.take_count,
+    "amount": _Parser.take_amount,
+    "duration": _Parser.take_duration,
 }
+
+
+def _positive(text: str) -> float | None:
+    """The finite number above 0 that a text is, None where it is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0 < number < float("inf") else None
 
 
 def _split(value: str) -> list[str]:

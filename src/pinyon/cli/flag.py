@@ -7,6 +7,7 @@ from __future__ import annotations
 
 MODES = ("text", "json", "rpc")
 LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
+IN_USE = ("fail", "fork", "read-only")
 TUI_MODES = ("fullscreen", "regular")
 
 
@@ -106,6 +107,14 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
         Flag("--session-id", "text", "open the session of this exact id, or create it", value="id"),
         Flag("--session-dir", "text", "folder in which sessions are stored and looked up", value="folder"),
         Flag("--no-session", "switch", "keep the conversation in memory only"),
+        Flag(
+            "--if-in-use",
+            "choice",
+            "what to do with a session that another process has open: stop (default), go on in a copy, only read it",
+            value="fail|fork|read-only",
+            choices=IN_USE,
+            needs_value=True,
+        ),
         Flag("--name -n", "text", "name of the session", value="text", needs_value=True),
         Flag(
             "--resume -r",
@@ -123,6 +132,25 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             instead="--session goes on in a session itself, and a copy of its file is a session too",
         ),
         Flag("--export", "text", "write a session as HTML; the output file may follow", value="file"),
+    ),
+    "Limits": (
+        Flag("--max-turns", "count", "end after so many answers", value="number", needs_value=True),
+        Flag(
+            "--max-tokens",
+            "count",
+            "end when so many tokens are used, input included",
+            value="number",
+            needs_value=True,
+        ),
+        Flag("--max-cost", "amount", "end when so many US dollars are spent", value="dollars", needs_value=True),
+        Flag(
+            "--max-time",
+            "duration",
+            "abort after this time: seconds, or with s, m or h",
+            value="time",
+            attribute="max_time_s",
+            needs_value=True,
+        ),
     ),
     "Tools": (
         Flag(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pinyon._util.config import expand_home
 from pinyon.cli.args import CliArgs
+from pinyon.coding.session_use import take_session
 from pinyon.errors import SessionError
 from pinyon.resources.settings import SettingsManager
 from pinyon.session.local import LocalSessionManager
@@ -21,8 +22,9 @@ async def choose_session(
 ) -> tuple[SessionManager, Session]:
     """Create or open the session that the flags ask for, and give it the name of `--name`.
 
-    Raises `SessionError` for an argument that names none, for a file that is no session, and for a session whose
-    working directory is gone.
+    A session that another process writes is refused, copied or only read, as `--if-in-use` says. Raises `SessionError`
+    for that, for an argument that names no session, for a file that is none, and for a session whose working directory
+    is gone.
     """
     manager: SessionManager
     if args.no_session:
@@ -32,6 +34,12 @@ async def choose_session(
         manager = LocalSessionManager(cwd=cwd, session_dir=session_dir(args, settings))
         tree = await _stored_session(args, manager, warn)
     require_session_cwd(tree, cwd)
+    given = tree.get_session_file()
+    tree = await take_session(manager, tree, args.if_in_use or "fail")
+    if tree.is_read_only:
+        warn(f"{str(given)!r} is in use by another process and is open for reading only")
+    elif tree.get_session_file() != given:
+        warn(f"{str(given)!r} is in use by another process; this goes on in a copy, {str(tree.get_session_file())!r}")
     if args.name is not None:
         tree.append_session_info(args.name.strip())
     return manager, tree

@@ -1,49 +1,48 @@
 """A conversation: the facade through which programs and modes prompt, steer, abort and watch one session.
 
 The session tree is the authority: before every request the agent's context is projected from it. Each finished message
-is appended after the listeners heard of it. The work is done by collaborators with one job each: the run control, the
-prompt intake, the message queue, the toolset, the model selection, the automatic retry, the compactor and the record of
-what a run leaves in the tree.
+is appended after the listeners heard of it. The work is done by collaborators with one job each, which `RunDriver`
+connects; what can be asked stands in `SessionView`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from pinyon._util.abort import AbortSignal
+from msgspec import UNSET
+
 from pinyon._util.clock import SYSTEM_CLOCK, Clock
 from pinyon.agent.agent import Agent
-from pinyon.agent.event import AgentEnd, AgentEvent, AgentStart, MessageEnd, MessageStart, MessageUpdate
-from pinyon.agent.hook import RequestState, RequestUpdate, TurnContext
+from pinyon.agent.event import MessageEnd
 from pinyon.agent.queue import QueueMode
-from pinyon.ai.message import AgentMessage, AssistantMessage, UserMessage
+from pinyon.agent.tool import ToolDefinition
+from pinyon.ai.content import ImageContent, TextContent, UserBlock
+from pinyon.ai.message import AgentMessage, CustomMessage, UserMessage
 from pinyon.ai.model import Model, ThinkingLevel
-from pinyon.ai.retry import RetryCallbacks
+from pinyon.ai.resolver import ScopedModel
 from pinyon.ai.session_resource import cleanup_session_resources
-from pinyon.coding.answer import last_answer_text, last_assistant
-from pinyon.coding.auto_retry import AutoRetry, retry_policy
-from pinyon.coding.compaction.compactor import Compactor
-from pinyon.coding.compaction.settings import compaction_settings
-from pinyon.coding.compaction.summary import SummaryWriter
-from pinyon.coding.event import CompactionResult, SessionInfoChanged
+from pinyon.coding.core import SessionCore
+from pinyon.coding.custom_message import DeliverAs
+from pinyon.coding.event import CompactionResult, EntryAppended, SessionEvent, SessionInfoChanged
 from pinyon.coding.event_hub import EventHub, Gate, SessionListener
 from pinyon.coding.hooks import PromptInput, PromptSource, SessionHooks
-from pinyon.coding.message_queue import MessageQueue
-from pinyon.coding.prompt_images import fit_images
-from pinyon.coding.prompt_intake import PromptImage, PromptIntake
-from pinyon.coding.run_control import RunControl
-from pinyon.coding.run_record import RunRecord
+from pinyon.coding.limit import Limits
+from pinyon.coding.nested_call import NestedCaller
+from pinyon.coding.prompt_intake import PromptImage
+from pinyon.coding.run_driver import RunDriver
+from pinyon.coding.run_print import RunPrinter
 from pinyon.coding.run_result import FinishedMessages, RunResult, result_of
-from pinyon.coding.selection import NO_MODEL, ModelSelection
-from pinyon.coding.statistics import ContextUsage, SessionStats, context_usage, session_stats
+from pinyon.coding.selection import CycleDirection, ModelCycle, ModelSelection
+from pinyon.coding.session_view import SessionView
 from pinyon.coding.system_prompt import SystemPrompt
 from pinyon.coding.toolset import Toolset
-from pinyon.coding.user_shell import UserShell
+from pinyon.coding.tree_navigation import SummaryWish, TreeNavigation
 from pinyon.errors import AgentBusyError, ModelError
-from pinyon.resources.settings import SettingsManager
+from pinyon.resources.settings import CompactionSettings, SettingsManager
+from pinyon.session.recorder import SessionRecorder
 from pinyon.session.session import Session
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ Disposition = Literal["started", "queued", "handled"]
 StreamingBehavior = Literal["steer", "followUp"]
 
 
-class AgentSession:
+class AgentSession(SessionView):
     """One conversation. Made by `PiAgent.create_agent_session`; `events` go to `subscribe`d listeners in order.
 
     At most one run is in progress. Coroutines that run the model return when nothing automatic is left to do.
@@ -71,142 +70,23 @@ class AgentSession:
         system_prompt: SystemPrompt,
         events: EventHub,
         hooks: SessionHooks | None = None,
+        nested: NestedCaller | None = None,
+        limits: Sequence[Limits] = (),
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        self.agent = agent
-        self.session = session
-        self.settings = settings
-        self.events = events
-        self.toolset = toolset
-        self.selection = selection
-        self.hooks = hooks or SessionHooks()
-        self._system_prompt = system_prompt
-        self._clock = clock
-        self._queue = MessageQueue(agent, events.emit)
-        self._intake = PromptIntake(hooks=self.hooks, queue=self._queue, clock=clock)
-        self._record = RunRecord(session=session, emit=events.emit, refresh=self._refresh_context)
-        self._retry = AutoRetry(
-            policy=lambda: retry_policy(settings),
-            context_window=lambda: self.model.context_window if self.model else 0,
-            omit_answer=self._record.omit_answer,
-            emit=events.emit,
-            clock=clock,
-        )
-        self._compactor = Compactor(
-            session=session,
-            settings=lambda: compaction_settings(settings, self.model),
-            model=lambda: self.model,
-            writer=self._summary_writer,
-            emit=events.emit,
-            omit_answer=self._record.omit_answer,
-            refresh=self._refresh_context,
-        )
-        self._shell = UserShell(
+        core = SessionCore(
+            agent=agent,
             session=session,
             settings=settings,
-            is_busy=lambda: self.is_streaming,
-            emit=events.emit,
-            refresh=self._refresh_context,
+            selection=selection,
+            toolset=toolset,
+            system_prompt=system_prompt,
+            events=events,
+            hooks=hooks or SessionHooks(),
             clock=clock,
         )
-        self._run = RunControl(
-            agent=agent,
-            emit=events.emit,
-            follow_ons=(self._retry_answer, self._compactor.check, self._deliver_waiting),
-            on_abort=self._abort_waiting,
-            on_settling=self._settling,
-        )
-        self._has_context = False
-        self._drive(agent)
-
-    def _drive(self, agent: Agent) -> None:
-        agent.prepare_request = self._prepare_request
-        agent.prepare_next_turn_with_context = self._prepare_next_turn
-        agent.subscribe(self._on_agent_event)
-
-    # What the session is and does now.
-
-    @property
-    def messages(self) -> list[AgentMessage]:
-        """The conversation as it will be projected for the next request."""
-        if not self._has_context:
-            self._refresh_context()
-        return self.agent.state.messages
-
-    @property
-    def message_count(self) -> int:
-        """How many messages the conversation has; a stored one is not decoded for it."""
-        return self.session.build_session_projection().message_count
-
-    @property
-    def model(self) -> Model | None:
-        """The model that answers next."""
-        return self.selection.model
-
-    @property
-    def thinking_level(self) -> ThinkingLevel:
-        """The thinking level of the next request."""
-        return self.selection.thinking_level
-
-    @property
-    def is_streaming(self) -> bool:
-        """Whether a run is in progress."""
-        return self._run.is_active
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether no run is in progress."""
-        return not self._run.is_active
-
-    @property
-    def is_compacting(self) -> bool:
-        """Whether earlier history is being summarised."""
-        return self._compactor.is_running
-
-    @property
-    def is_retrying(self) -> bool:
-        """Whether the pause before a repeated request is running."""
-        return self._retry.is_waiting
-
-    @property
-    def retry_attempt(self) -> int:
-        """How many times the present answer was asked for again."""
-        return self._retry.attempt
-
-    @property
-    def session_id(self) -> str:
-        """Id of the session."""
-        return self.session.get_session_id()
-
-    @property
-    def session_file(self) -> Path | None:
-        """Path of the session's file; None for one that is kept in memory."""
-        return self.session.get_session_file()
-
-    @property
-    def session_name(self) -> str | None:
-        """Display name of the session."""
-        return self.session.get_session_name()
-
-    @property
-    def system_prompt(self) -> str:
-        """The prompt that the next request will carry."""
-        return self._system_prompt.text()
-
-    @property
-    def steering_messages(self) -> list[str]:
-        """Texts that wait for the end of the present turn."""
-        return list(self._queue.steering)
-
-    @property
-    def follow_up_messages(self) -> list[str]:
-        """Texts that wait for the end of the present run."""
-        return list(self._queue.follow_up)
-
-    @property
-    def pending_message_count(self) -> int:
-        """How many texts wait."""
-        return len(self._queue)
+        caller = nested or NestedCaller(agent=agent, callable_tools=lambda: toolset.callable_tools, emit=events.emit)
+        super().__init__(core, RunDriver(core, caller, limits))
 
     def subscribe(self, listener: SessionListener) -> Callable[[], None]:
         """Call `listener(event)` for every event, in order; returns the function that ends it.
@@ -235,11 +115,13 @@ class AgentSession:
 
         During a run `streaming_behavior` says whether the prompt steers or follows up; without it `AgentBusyError` is
         raised. `preflight_result` is told as soon as it is clear what becomes of the prompt. Raises `AuthError` or
-        `ModelError` when the model cannot be asked; failures of the model are answers, not exceptions.
+        `ModelError` when the model cannot be asked, `LimitError` when a limit is used up, and `SessionReadOnlyError`;
+        failures of the model are answers, not exceptions.
         """
         report = preflight_result or _ignore
-        if self._run.is_settling:
-            self._run.defer(
+        driver = self._driver
+        if driver.control.is_settling:
+            driver.control.defer(
                 partial(
                     self.prompt,
                     text,
@@ -251,16 +133,16 @@ class AgentSession:
                 )
             )
             return "queued"
-        prompt = await self._intake.accept(text, images, source, expand=expand_prompt_templates)
+        prompt = await driver.intake.accept(text, images, source, expand=expand_prompt_templates)
         if prompt is None:
             report("handled")
             return "handled"
-        if self._run.is_active or self._compactor.is_running:
+        if not self.is_idle or self.is_compacting:
             self._queue_while_busy(prompt, streaming_behavior)
             report("queued")
             return "queued"
-        self.selection.require_usable()
-        await self._run.run(lambda: self._starting_messages(prompt), on_started=lambda: report("started"))
+        self._require_ready()
+        await driver.start(prompt, lambda: report("started"))
         return "started"
 
     async def steer(
@@ -271,7 +153,7 @@ class AgentSession:
         source: PromptSource = "sdk",
     ) -> Disposition:
         """Queue a message that the model sees after the tool calls of the present turn."""
-        is_queued = await self._intake.accept_to_queue(message, images, source, "steer")
+        is_queued = await self._driver.intake.accept_to_queue(message, images, source, "steer")
         return "queued" if is_queued else "handled"
 
     async def follow_up(
@@ -282,25 +164,114 @@ class AgentSession:
         source: PromptSource = "sdk",
     ) -> Disposition:
         """Queue a message that the model sees when it would otherwise stop."""
-        is_queued = await self._intake.accept_to_queue(message, images, source, "followUp")
+        is_queued = await self._driver.intake.accept_to_queue(message, images, source, "followUp")
         return "queued" if is_queued else "handled"
 
     def clear_queue(self) -> tuple[list[str], list[str]]:
         """Drop the waiting messages; returns their texts, steering and follow-ups."""
-        return self._queue.clear()
+        return self._driver.queue.clear()
+
+    async def send_custom_message(
+        self,
+        custom_type: str,
+        content: str | list[UserBlock] | None,
+        *,
+        display: bool = True,
+        details: Any = UNSET,
+        trigger_turn: bool | None = None,
+        deliver_as: DeliverAs | None = None,
+    ) -> None:
+        """Put a program's message into the conversation.
+
+        With `deliver_as` `nextTurn` it goes with the next prompt. During a run it steers, or follows up if
+        `deliver_as` says so; with `trigger_turn` False it is appended when the turn ends. When idle it is appended at
+        once, or starts a run if `trigger_turn` is set; then this returns when the session has settled.
+        """
+        message = self._driver.custom.message(custom_type, content, display, details)
+        if self._driver.custom.accept(message, trigger_turn=trigger_turn, deliver_as=deliver_as):
+            self._require_ready()
+            await self._driver.start_messages([message])
+
+    async def send_user_message(
+        self,
+        content: str | Sequence[UserBlock],
+        *,
+        deliver_as: StreamingBehavior | None = None,
+        expand_prompt_templates: bool = False,
+    ) -> Disposition:
+        """Send what a program says in the user's place; like `prompt`, without expansion unless asked for."""
+        blocks = [TextContent(text=content)] if isinstance(content, str) else list(content)
+        return await self.prompt(
+            "\n".join(block.text for block in blocks if isinstance(block, TextContent)),
+            images=[block for block in blocks if isinstance(block, ImageContent)],
+            expand_prompt_templates=expand_prompt_templates,
+            streaming_behavior=deliver_as,
+            source="extension",
+        )
 
     async def abort(self) -> None:
         """Stop what runs and return when it has settled. Waiting messages stay queued."""
-        await self._run.abort()
-        await self._compactor.wait_for_idle()
+        await self._driver.control.abort()
+        await self._driver.compactor.wait_for_idle()
+        await self._driver.navigator.wait_for_idle()
 
     def abort_retry(self) -> None:
         """End the pause before a repeated request; the failed answer stands."""
-        self._retry.abort()
+        self._driver.retry.abort()
 
     async def wait_for_idle(self) -> None:
         """Return when no run is in progress."""
-        await self._run.wait_for_idle()
+        await self._driver.control.wait_for_idle()
+
+    def _require_ready(self) -> None:
+        self.selection.require_usable()
+        self.limits.require_room()
+
+    def _queue_while_busy(self, prompt: PromptInput, behavior: StreamingBehavior | None) -> None:
+        if behavior is not None:
+            self._driver.queue.add(self._driver.intake.user_message(prompt), behavior)
+        elif not self.is_idle:
+            raise AgentBusyError(
+                "the session is working; pass streaming_behavior 'steer' or 'followUp' to queue this prompt"
+            )
+        else:
+            raise AgentBusyError("the session is being compacted; wait for its end, or steer or queue a follow-up")
+
+    # Runs with a result.
+
+    async def run(self, prompt: str, images: Sequence[PromptImage] = (), *, limits: Limits | None = None) -> RunResult:
+        """Send a prompt and return what came of it. Start errors raise; a failed answer is in the result.
+
+        `limits` hold for this run, beside those of the session.
+        """
+        return await self._with_result(lambda: self.prompt(prompt, images=images), limits)
+
+    async def run_messages(self, prompts: Sequence[AgentMessage], *, limits: Limits | None = None) -> RunResult:
+        """Start a run with ready messages, such as several user messages or custom ones."""
+        self._require_ready()
+        return await self._with_result(lambda: self._driver.start_messages(prompts), limits)
+
+    async def continue_run(self, *, limits: Limits | None = None) -> RunResult:
+        """Ask the model to go on with the context as it is, for example after a resumed tool result."""
+        self._require_ready()
+        self._core.refresh()
+        return await self._with_result(self._driver.control.resume, limits)
+
+    async def run_print(self, out: TextIO, prompt: str) -> str:
+        """Send a prompt, write the answer to `out` as it comes with a line for each tool call; returns its text."""
+        with RunPrinter(self.events, out):
+            return (await self.run(prompt)).text
+
+    async def _with_result(self, start: Callable[[], Any], limits: Limits | None) -> RunResult:
+        self._driver.run_limits = limits
+        try:
+            with FinishedMessages(self.events) as finished:
+                await start()
+        finally:
+            self._driver.run_limits = None
+        return result_of(finished.messages, self.limits)
+
+    # History: summaries, moves, entries.
 
     async def compact(self, custom_instructions: str | None = None) -> CompactionResult:
         """Replace earlier history by a summary now, stopping a run in progress first.
@@ -309,20 +280,120 @@ class AgentSession:
         nothing to compact, `SummaryError` when no usable summary came back, `OperationAbortedError` after an abort.
         """
         await self.abort()
+        self.session.require_writable()
         try:
-            return await self._compactor.compact(custom_instructions)
+            return await self._driver.compactor.compact(custom_instructions)
         finally:
-            if self.agent.has_queued_messages() and not self._run.is_active and not self._run.abort_requested:
-                await self._run.resume()
+            await self._deliver_waiting()
+
+    async def _deliver_waiting(self) -> None:
+        control = self._driver.control
+        if self.agent.has_queued_messages() and self.is_idle and not control.abort_requested and self.model is not None:
+            await control.resume()
 
     def abort_compaction(self) -> None:
         """Stop a compaction in progress; the session stays as it was."""
-        self._compactor.abort()
+        self._driver.compactor.abort()
 
-    @property
-    def is_bash_running(self) -> bool:
-        """Whether a shell command of the user is running."""
-        return self._shell.is_running
+    async def navigate_tree(
+        self,
+        target_id: str,
+        *,
+        summarize: bool = False,
+        custom_instructions: str | None = None,
+        replace_instructions: bool = False,
+        label: str | None = None,
+    ) -> TreeNavigation:
+        """Go on from another entry of the tree, before it where it is a message of the user.
+
+        With `summarize` the branch that is left is summarised for the other one. Model and thinking level stay as they
+        are. Raises `AgentBusyError` while the session works, `EntryNotFoundError` for an unknown entry, `ModelError`
+        where a summary has no model, `SummaryError` where it failed; then nothing has changed.
+        """
+        if not self.is_idle or self.is_compacting:
+            raise AgentBusyError("the session is working; abort it or wait for its end before moving in the tree")
+        if summarize and self.model is None:
+            raise ModelError("a model is needed to summarise the branch; choose one or move without a summary")
+        wish = SummaryWish(custom_instructions=custom_instructions, replace_instructions=replace_instructions)
+        try:
+            return await self._driver.navigator.navigate(target_id, summarize=summarize, wish=wish, label=label)
+        finally:
+            await self._deliver_waiting()
+
+    def abort_branch_summary(self) -> None:
+        """Stop a move in the tree that is summarising; the leaf stays where it was."""
+        self._driver.navigator.abort()
+
+    def refresh(self) -> None:
+        """Project the tree again, after entries were added or the leaf was moved through `session`."""
+        self._core.refresh()
+
+    def set_label(self, entry_id: str, label: str | None) -> None:
+        """Set or clear the label of an entry. Raises `EntryNotFoundError`."""
+        self._appended(self.session.append_label_change(entry_id, label))
+
+    def append_entry(self, custom_type: str, data: Any = None) -> str:
+        """Store a program's own state beside the conversation; models never see it. Returns the id of the entry."""
+        return self._appended(self.session.append_custom_entry(custom_type, data))
+
+    def _appended(self, entry_id: str) -> str:
+        entry = self.session.get_entry(entry_id)
+        if entry is not None:
+            self.events.emit(EntryAppended(entry=entry.to_wire()))
+        return entry_id
+
+    def load_history(self, messages: Iterable[AgentMessage]) -> None:
+        """Append messages to the conversation without running the model. Raises `AgentBusyError` during a run."""
+        self._require_idle("history cannot be loaded")
+        for message in messages:
+            self._driver.record.append(message)
+        self._core.refresh()
+
+    def reset(self) -> None:
+        """Start over with an empty context; the entries stay in the file as another branch."""
+        self._require_idle("the session cannot be reset")
+        self.agent.clear_all_queues()
+        self._driver.queue.clear()
+        self.session.reset_leaf()
+        self._core.refresh()
+
+    def _require_idle(self, what: str) -> None:
+        if not self.is_idle or self.is_compacting:
+            raise AgentBusyError(f"{what} while the session works; abort it or wait for its end")
+
+    def enable_compaction(self, settings: CompactionSettings) -> None:
+        """Compact as `settings` say, in place of what the settings files do."""
+        self._core.compaction = settings
+
+    def attach_recorder(self, recorder: SessionRecorder) -> Callable[[], None]:
+        """Append every finished message to another session file too; returns the function that ends it."""
+
+        def record(event: SessionEvent) -> None:
+            if type(event) is MessageEnd and not isinstance(event.message, CustomMessage):
+                recorder.record_message(event.message)
+
+        return self.subscribe(record)
+
+    def set_session_name(self, name: str) -> None:
+        """Give the session a display name; a blank one clears it."""
+        self.session.append_session_info(name)
+        current = self.session_name
+        self.events.emit(SessionInfoChanged(name=current) if current else SessionInfoChanged())
+
+    def export_to_jsonl(self, path: str | Path | None = None) -> Path:
+        """Write the current branch as a session file of its own; returns its path."""
+        from pinyon.session.transfer import export_session_to_jsonl
+
+        return export_session_to_jsonl(self.session, path)
+
+    def export_to_html(self, path: str | Path | None = None) -> Path:
+        """Write the session as a page for people; returns its path. Raises `SessionError` for one without a file."""
+        from pinyon.export import PageExtras, export_session_to_html
+
+        tools = [tool.declaration() for tool in self.toolset.active]
+        return export_session_to_html(self.session, path, PageExtras(system_prompt=self.system_prompt, tools=tools))
+
+    # Shell commands of the user.
 
     async def execute_bash(
         self,
@@ -337,7 +408,8 @@ class AgentSession:
 
         `on_chunk` gets the output as it comes; a command that is excluded from the context is stored but not sent.
         """
-        return await self._shell.run(
+        self.session.require_writable()
+        return await self._driver.shell.run(
             command,
             exclude_from_context=exclude_from_context,
             on_chunk=on_chunk,
@@ -347,70 +419,52 @@ class AgentSession:
 
     def abort_bash(self) -> None:
         """Stop all shell commands of the user."""
-        self._shell.abort()
+        self._driver.shell.abort()
 
-    def get_session_stats(self) -> SessionStats:
-        """Counts, tokens and cost over all entries of the session."""
-        return session_stats(self.session, self.get_context_usage())
-
-    def get_context_usage(self) -> ContextUsage | None:
-        """How much of the model's window the context takes; None without a model or a window."""
-        return context_usage(self.session, self.model)
-
-    # Runs with a result.
-
-    async def run(self, prompt: str, images: Sequence[PromptImage] = ()) -> RunResult:
-        """Send a prompt and return what came of it. Start errors raise; a failed answer is in the result."""
-        with FinishedMessages(self.events) as finished:
-            await self.prompt(prompt, images=images)
-        return result_of(finished.messages)
-
-    async def run_messages(self, prompts: Sequence[AgentMessage]) -> RunResult:
-        """Start a run with ready messages, such as several user messages or custom ones."""
-        self.selection.require_usable()
-        with FinishedMessages(self.events) as finished:
-            await self._run.run(lambda: self._with_system_patch(list(prompts)))
-        return result_of(finished.messages)
-
-    async def continue_run(self) -> RunResult:
-        """Ask the model to go on with the context as it is, for example after a resumed tool result."""
-        self.selection.require_usable()
-        self._refresh_context()
-        with FinishedMessages(self.events) as finished:
-            await self._run.resume()
-        return result_of(finished.messages)
-
-    # Model, tools, name.
+    # Model, tools, modes.
 
     async def set_model(self, model: Model, api_key: str | None = None) -> None:
         """Answer with `model` from the next request on. Raises `AuthError` when it has no credentials."""
+        previous = self.model
         self.selection.set_model(model, api_key)
+        if previous is None or previous.key != model.key:
+            await self.hooks.model_selected(model, previous)
+
+    async def cycle_model(self, direction: CycleDirection = "forward") -> ModelCycle | None:
+        """Step to the next usable model, of the scoped ones where there are any; None where there is no other."""
+        previous = self.model
+        cycle = self.selection.cycle_model(direction)
+        if cycle is not None:
+            await self.hooks.model_selected(cycle.model, previous)
+        return cycle
+
+    def set_scoped_models(self, models: Sequence[ScopedModel]) -> None:
+        """Limit what `cycle_model` steps through; empty lifts the limit."""
+        self.selection.scoped_models = list(models)
 
     def set_thinking_level(self, level: ThinkingLevel) -> None:
         """Change the thinking level, clamped to what the model supports."""
         self.selection.set_thinking_level(level)
 
-    def get_active_tool_names(self) -> list[str]:
-        """Names of the tools that the model is told of."""
-        return self.toolset.active_names
+    def cycle_thinking_level(self) -> ThinkingLevel | None:
+        """Step to the next thinking level of the model; None where it does not reason."""
+        return self.selection.cycle_thinking_level()
 
     def set_active_tools_by_name(self, names: Sequence[str]) -> None:
-        """Make exactly these tools active; unknown names are ignored."""
+        """Make exactly these tools active; unknown names are ignored. The model is told with the next turn."""
         self.toolset.set_active(names)
 
-    @property
-    def auto_compaction_enabled(self) -> bool:
-        """Whether a context that grows too large is compacted by itself."""
-        return self.settings.get_compaction_settings().enabled
+    def get_all_tools(self) -> list[ToolDefinition]:
+        """All registered tools that are not hidden."""
+        return self.toolset.definitions
+
+    def get_tool_definition(self, name: str) -> ToolDefinition | None:
+        """A registered tool."""
+        return self.toolset.get(name)
 
     def set_auto_compaction_enabled(self, enabled: bool) -> None:
         """Switch automatic compaction for this process."""
         self.settings.apply_overrides({"compaction": {"enabled": enabled}})
-
-    @property
-    def auto_retry_enabled(self) -> bool:
-        """Whether failed answers are asked for again by themselves."""
-        return self.settings.get_retry_settings().enabled
 
     def set_auto_retry_enabled(self, enabled: bool) -> None:
         """Switch automatic retry for this process."""
@@ -424,127 +478,13 @@ class AgentSession:
         """How many follow-up messages one turn takes."""
         self.agent.follow_up_mode = mode
 
-    def set_session_name(self, name: str) -> None:
-        """Give the session a display name; a blank one clears it."""
-        self.session.append_session_info(name)
-        current = self.session_name
-        self.events.emit(SessionInfoChanged(name=current) if current else SessionInfoChanged())
-
-    def get_last_assistant_text(self) -> str | None:
-        """Text of the latest complete answer; answers without text that did not end normally are skipped."""
-        return last_answer_text(self.messages)
-
     async def dispose(self) -> None:
         """Abort what runs, forget the listeners and let go of the session's file."""
-        self._shell.abort()
+        self._driver.shell.abort()
         await self.abort()
         cleanup_session_resources(self.session_id)
         self.session.close()
         self.events.clear()
-
-    # How a prompt becomes a run.
-
-    def _queue_while_busy(self, prompt: PromptInput, behavior: StreamingBehavior | None) -> None:
-        if behavior is not None:
-            self._queue.add(self._intake.user_message(prompt), behavior)
-        elif self._run.is_active:
-            raise AgentBusyError(
-                "the session is working; pass streaming_behavior 'steer' or 'followUp' to queue this prompt"
-            )
-        else:
-            raise AgentBusyError("the session is being compacted; wait for its end, or steer or queue a follow-up")
-
-    async def _starting_messages(self, prompt: PromptInput) -> list[AgentMessage]:
-        self._retry.reset()
-        self._shell.flush()
-        await self._compactor.check(last_assistant(self.messages), skip_aborted=False)
-        added = await self.hooks.before_agent_start(prompt)
-        message = self._intake.user_message(prompt)
-        if prompt.images and not isinstance(message.content, str):
-            message.content = await fit_images(message.content, self.model, self.settings)
-        return await self._with_system_patch([message, *added])
-
-    async def _with_system_patch(self, messages: list[AgentMessage]) -> list[AgentMessage]:
-        self.selection.record()
-        patch = self._system_prompt.patch(self.messages, self._clock.now_ms())
-        return [patch, *messages] if patch is not None else messages
-
-    # What follows each run of the agent.
-
-    async def _retry_answer(self, answer: AssistantMessage | None) -> bool:
-        return answer is not None and await self._retry.wait_to_repeat(answer)
-
-    async def _deliver_waiting(self, answer: AssistantMessage | None) -> bool:
-        del answer
-        return self.agent.has_queued_messages()
-
-    def _settling(self) -> None:
-        self._shell.flush()
-        self._refresh_context()
-
-    def _abort_waiting(self) -> None:
-        self._retry.abort()
-        self._compactor.abort()
-
-    async def _prepare_next_turn(self, turn: TurnContext, signal: AbortSignal) -> None:
-        del turn, signal
-        await self._compactor.check_between_turns()
-
-    def _summary_writer(self, signal: AbortSignal, callbacks: RetryCallbacks) -> SummaryWriter:
-        model, stream_fn = self.model, self.agent.stream_fn
-        if model is None or stream_fn is None:
-            raise ModelError(NO_MODEL)
-        return SummaryWriter(
-            stream_fn=stream_fn,
-            model=model,
-            thinking_level=self.thinking_level,
-            policy=retry_policy(self.settings),
-            signal=signal,
-            callbacks=callbacks,
-        )
-
-    # Events of the agent.
-
-    async def _on_agent_event(self, event: AgentEvent, signal: AbortSignal | None) -> None:
-        del signal
-        if type(event) is not MessageUpdate:
-            self._before_listeners(event)
-        self.events.emit(event)
-        if type(event) is MessageEnd:
-            self._store(event.message)
-        await self.events.pass_gates()
-
-    def _before_listeners(self, event: AgentEvent) -> None:
-        match event:
-            case AgentStart():
-                self._record.start_run()
-                if self._run.abort_requested:
-                    self.agent.abort()
-            case MessageStart(message=UserMessage() as message):
-                self._compactor.user_message_started()
-                self._queue.delivered(message)
-            case AgentEnd():
-                answer = last_assistant(event.messages)
-                event.will_retry = not self._run.abort_requested and self._retry.is_due(answer)
-            case _:
-                pass
-
-    def _store(self, message: AgentMessage) -> None:
-        if self._record.store(message) and isinstance(message, AssistantMessage):
-            self._retry.answered(message)
-            self._compactor.answered(message)
-
-    # The projection is what a request is made of.
-
-    def _refresh_context(self) -> None:
-        self._has_context = True
-        self.agent.state.messages = self.session.build_session_projection().messages
-
-    async def _prepare_request(self, request: RequestState, signal: AbortSignal) -> RequestUpdate:
-        del signal
-        context = request.context
-        context.messages = self.session.build_session_projection().messages
-        return RequestUpdate(context=context, model=self.selection.model, thinking_level=self.selection.thinking_level)
 
 
 def _ignore(disposition: Disposition) -> None:

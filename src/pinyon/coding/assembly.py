@@ -9,23 +9,26 @@ from typing import Any
 import msgspec
 
 from pinyon.agent.agent import Agent
-from pinyon.agent.tool import AgentTool, AgentToolResult, ToolDefinition
+from pinyon.agent.tool import AgentTool, ToolDefinition
 from pinyon.ai.message import AgentMessage, Message
 from pinyon.ai.model import Model, ThinkingLevel, parse_level
 from pinyon.ai.option import StreamOptions
+from pinyon.ai.resolver import ScopedModel
 from pinyon.ai.stream import AssistantMessageEventStream, StreamFn
 from pinyon.coding.agent_session import AgentSession
 from pinyon.coding.event_hub import EventHub
 from pinyon.coding.hooks import SessionHooks
 from pinyon.coding.image_block import without_images
+from pinyon.coding.limit import Limits
+from pinyon.coding.nested_call import NestedCaller
 from pinyon.coding.prompt import BuildSystemPromptOptions, build_prompt_sections
 from pinyon.coding.selection import ModelSelection
 from pinyon.coding.services import Services
 from pinyon.coding.system_prompt import SystemPrompt
-from pinyon.coding.toolset import NoTools, ToolChoice, Toolset
+from pinyon.coding.tool_context import SessionToolContext
+from pinyon.coding.toolset import CallContext, NoTools, ToolChoice, Toolset
 from pinyon.coding.virtual_route import routed_stream
 from pinyon.env import ExecutionEnv
-from pinyon.errors import ToolError
 from pinyon.resources.settings import SettingsManager
 from pinyon.session.llm_message import convert_to_llm
 from pinyon.session.session import Session
@@ -45,6 +48,8 @@ class SessionParts(msgspec.Struct, kw_only=True):
     execution_env: ExecutionEnv | None = None
     stream_fn: StreamFn | None = None
     hooks: SessionHooks | None = None
+    scoped_models: Sequence[ScopedModel] = ()
+    limits: Sequence[Limits] = ()
 
 
 class AssembledSession(msgspec.Struct):
@@ -79,8 +84,16 @@ async def assemble_session(services: Services, tree: Session, parts: SessionPart
         model=choice.model,
         thinking_level=choice.thinking_level,
         is_custom_stream=parts.stream_fn is not None,
+        scoped_models=parts.scoped_models,
     )
-    toolset = _toolset(services, tree, parts, agent, _SessionToolContext(tree, selection))
+    nested = NestedCaller(agent=agent, callable_tools=lambda: toolset.callable_tools, emit=events.emit)
+    toolset = _toolset(
+        services,
+        tree,
+        parts,
+        agent,
+        lambda call_id, signal: SessionToolContext(tree, selection, nested, call_id, signal),
+    )
     system_prompt = SystemPrompt(lambda: _sections(services, toolset, Path(tree.get_cwd())))
     session = AgentSession(
         agent=agent,
@@ -91,6 +104,8 @@ async def assemble_session(services: Services, tree: Session, parts: SessionPart
         system_prompt=system_prompt,
         events=events,
         hooks=parts.hooks,
+        nested=nested,
+        limits=parts.limits,
     )
     selection.record_start()
     return AssembledSession(session=session, fallback_message=choice.fallback_message)
@@ -104,7 +119,11 @@ async def _choose(services: Services, tree: Session, parts: SessionParts) -> _Ch
         model, fallback = await registry.restored_model(projection.model.provider, projection.model.model_id)
     if model is None:
         provider, model_id = settings.get_default_provider(), settings.get_default_model()
-        found = await registry.first_model(provider=provider, model_id=model_id)
+        found = (
+            registry.initial_model(provider=provider, model_id=model_id, scoped=parts.scoped_models)
+            if parts.scoped_models
+            else await registry.first_model(provider=provider, model_id=model_id)
+        )
         model = found.model if found is not None else None
         if fallback and model is not None:
             fallback += f"; using {model.spec!r}"
@@ -135,9 +154,7 @@ def _agent(stream_fn: StreamFn, settings: SettingsManager, session_id: str) -> A
     )
 
 
-def _toolset(
-    services: Services, tree: Session, parts: SessionParts, agent: Agent, context: _SessionToolContext
-) -> Toolset:
+def _toolset(services: Services, tree: Session, parts: SessionParts, agent: Agent, context: CallContext) -> Toolset:
     def run_with(tools: list[AgentTool]) -> None:
         agent.state.tools = tools
 
@@ -147,7 +164,7 @@ def _toolset(
         no_tools=parts.no_tools,
         defaults=services.settings.get_default_tools(),
     )
-    toolset = Toolset(context=lambda: context, choice=choice, on_change=run_with)
+    toolset = Toolset(context=context, choice=choice, on_change=run_with)
     cwd, env, options = tree.get_cwd(), parts.execution_env, _tool_options(services.settings)
     toolset.offer_builtin(
         TOOL_NAMES, lambda name: create_tool_definition(name, cwd, env=env, options=options.get(name))
@@ -205,28 +222,3 @@ class _RequestStream:
         options.max_retries = provider.max_retries or options.max_retries
         options.max_retry_delay_ms = provider.max_retry_delay_ms
         return self._stream_fn(model, messages, options)
-
-
-class _SessionToolContext:
-    """Where the tools of a session run: asked afresh at every call, because model and level change."""
-
-    def __init__(self, session: Session, selection: ModelSelection) -> None:
-        self.session = session
-        self._selection = selection
-
-    @property
-    def cwd(self) -> Path | None:
-        return Path(self.session.get_cwd())
-
-    @property
-    def model(self) -> Model | None:
-        return self._selection.model
-
-    @property
-    def thinking_level(self) -> ThinkingLevel:
-        return self._selection.thinking_level
-
-    async def execute_tool(self, name: str, args: Mapping[str, Any]) -> AgentToolResult:
-        """Not available yet: raise `ToolError`."""
-        del args
-        raise ToolError(f"cannot call {name!r} from here")

@@ -16,6 +16,7 @@ from pinyon.ai.usage import Usage
 
 CompactionReason = Literal["manual", "threshold", "overflow"]
 LimitName = Literal["turns", "tokens", "cost", "wall_time"]
+LimitScope = Literal["run", "opened", "session"]
 
 
 class AgentSettled(AgentEventBase, tag="agent_settled"):
@@ -121,12 +122,16 @@ class BashExecutionUpdate(AgentEventBase, tag="bash_execution_update"):
 
 
 class LimitReached(AgentEventBase, tag="limit_reached"):
-    """A limit of the run is close (`stopping` false) or used up (`stopping` true; the session stays resumable)."""
+    """A limit is close (`stopping` false) or used up (`stopping` true: the run ends, the session can be gone on with).
+
+    `used` and `allowed` are turns, tokens, US dollars or seconds; `scope` is what is counted.
+    """
 
     limit: LimitName
     used: int | float
     allowed: int | float
     stopping: bool
+    scope: LimitScope = "run"
 
 
 SessionOnlyEvent: TypeAlias = (

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from pinyon.agent.hook import settled
 from pinyon.ai.auth_storage import AuthStorage
 from pinyon.ai.model import Model, ThinkingLevel
 from pinyon.ai.model_registry import ModelRegistry
+from pinyon.ai.resolver import ScopedModel
 from pinyon.coding.assembly import SessionParts, assemble_session
+from pinyon.coding.hooks import SessionHooks, SessionStart, ShutdownReason, SwitchReason
+from pinyon.coding.limit import Limits
 from pinyon.coding.services import ResourceOptions, Services, create_services
+from pinyon.coding.session_use import IfInUse, take_session
 from pinyon.coding.toolset import NoTools
 from pinyon.coding.user_interface import NoInterface, UserInterface
 from pinyon.errors import SessionError
@@ -27,9 +32,12 @@ if TYPE_CHECKING:
     from pinyon.agent.tool import ToolDefinition
     from pinyon.ai.stream import StreamFn
     from pinyon.coding.agent_session import AgentSession
-    from pinyon.coding.hooks import SessionHooks
     from pinyon.env import ExecutionEnv
     from pinyon.resources.diagnostic import ResourceDiagnostic
+
+
+SessionCallback = Callable[["AgentSession"], Awaitable[None] | None]
+"""Is given a session that takes the place of another one; may be async."""
 
 
 class SessionChange(msgspec.Struct):
@@ -50,12 +58,22 @@ class PiAgent:
     Also an asynchronous context manager that disposes at the end.
     """
 
-    def __init__(self, services: Services, session_manager: SessionManager, parts: SessionParts) -> None:
+    def __init__(
+        self,
+        services: Services,
+        session_manager: SessionManager,
+        parts: SessionParts,
+        *,
+        if_in_use: IfInUse = "fail",
+    ) -> None:
+        self._if_in_use = if_in_use
+        self._reported: list[ResourceDiagnostic] = []
+        self._before_invalidate: Callable[[], Awaitable[None] | None] | None = None
         self.services = services
         self.session_manager = session_manager
         self._parts = parts
         self._session: AgentSession | None = None
-        self._rebind: Callable[[AgentSession], None] | None = None
+        self._rebind: SessionCallback | None = None
         self._is_disposed = False
         self.model_fallback_message: str | None = None
         self.ui: UserInterface = NoInterface()
@@ -82,13 +100,18 @@ class PiAgent:
         resource_options: ResourceOptions | None = None,
         services: Services | None = None,
         hooks: SessionHooks | None = None,
+        scoped_models: Sequence[ScopedModel] = (),
+        limits: Limits | Sequence[Limits] = (),
+        if_in_use: IfInUse = "fail",
     ) -> PiAgent:
         """Build the services for `cwd` (default: the process's) on the agent folder (default: `~/.pi/agent`).
 
         What is given here holds for every session of this agent; model and thinking level where a session records none.
         `session_manager` defaults to files in the agent folder. `execution_env` is where the tools work, by default
         this machine. `stream_fn` replaces the models' own wire APIs, for tests and proxies.
-        Ready `services` replace everything that they hold.
+        Ready `services` replace everything that they hold. `scoped_models` are what cycling steps through, and where
+        a new session without a default finds its model. `limits` end runs that use too much. `if_in_use` is what
+        becomes of a session file that another process writes.
         """
         services = services or create_services(
             cwd,
@@ -110,8 +133,10 @@ class PiAgent:
             execution_env=execution_env,
             stream_fn=stream_fn,
             hooks=hooks,
+            scoped_models=tuple(scoped_models),
+            limits=(limits,) if isinstance(limits, Limits) else tuple(limits),
         )
-        return cls(services, session_manager, parts)
+        return cls(services, session_manager, parts, if_in_use=if_in_use)
 
     @property
     def cwd(self) -> Path:
@@ -131,33 +156,84 @@ class PiAgent:
         return list(self.services.diagnostics)
 
     async def create_agent_session(self, *, session: Session | None = None) -> AgentSession:
-        """Make `session` (default: a new one of the session manager) the active conversation."""
+        """Make `session` (default: a new one of the session manager) the active conversation.
+
+        A session file that another process writes is refused with `SessionInUseError`, forked or only read, as
+        `if_in_use` of `create` says.
+        """
         tree = session if session is not None else await self.session_manager.create_session()
+        tree = await take_session(self.session_manager, tree, self._if_in_use)
+        return await self._activate(tree, SessionStart(reason="startup"))
+
+    async def _activate(self, tree: Session, start: SessionStart) -> AgentSession:
         assembled = await assemble_session(self.services, tree, self._parts)
         self._session = assembled.session
         self.model_fallback_message = assembled.fallback_message
+        await assembled.session.hooks.session_started(start)
         return assembled.session
 
-    def set_rebind_session(self, callback: Callable[[AgentSession], None] | None) -> None:
-        """Call `callback(session)` with every session that replaces the active one."""
+    def set_rebind_session(self, callback: Callable[[AgentSession], Awaitable[None] | None] | None) -> None:
+        """Call `callback(session)` with every session that replaces the active one; it may be async."""
         self._rebind = callback
 
-    async def new_session(self, *, parent_session: str | None = None) -> SessionChange:
-        """Replace the active session by an empty one."""
-        tree = await self.session_manager.create_session(parent_session=parent_session)
-        return await self._replace(tree)
+    def set_before_session_invalidate(self, callback: Callable[[], Awaitable[None] | None] | None) -> None:
+        """Call `callback()` before the active session is disposed, while it can still be read; it may be async."""
+        self._before_invalidate = callback
 
-    async def switch_session(self, path: str | Path, *, cwd_override: str | Path | None = None) -> SessionChange:
+    def take_unreported_diagnostics(self) -> list[ResourceDiagnostic]:
+        """What was noticed since the last call."""
+        noticed = self.services.diagnostics
+        fresh = [entry for entry in noticed if not any(entry is reported for reported in self._reported)]
+        self._reported = list(noticed)
+        return fresh
+
+    # Replacing the active session. Each asks the hooks first and opens its target next, so that a refusal or a bad
+    # target leaves the active session as it is.
+
+    async def new_session(
+        self,
+        *,
+        parent_session: str | None = None,
+        setup: SessionCallback | None = None,
+        with_session: SessionCallback | None = None,
+    ) -> SessionChange:
+        """Replace the active session by an empty one.
+
+        `setup(session)` may add entries before anybody else sees the session, `with_session(session)` is called when
+        the replacement is complete. Both may be async.
+        """
+        if not await self._may_switch("new", None):
+            return SessionChange(cancelled=True)
+        tree = await self.session_manager.create_session(parent_session=parent_session)
+        return await self._replace(tree, "new", setup=setup, with_session=with_session)
+
+    async def switch_session(
+        self,
+        path: str | Path,
+        *,
+        cwd_override: str | Path | None = None,
+        with_session: SessionCallback | None = None,
+    ) -> SessionChange:
         """Replace the active session by a stored one. When it cannot be opened, the active one stays."""
+        if not await self._may_switch("resume", str(path)):
+            return SessionChange(cancelled=True)
         tree = await self.session_manager.open_session(path, cwd_override=cwd_override)
         require_session_cwd(tree, self.cwd)
-        return await self._replace(tree)
+        return await self._replace(tree, "resume", with_session=with_session)
 
-    async def fork(self, entry_id: str, *, position: Literal["before", "at"] = "before") -> ForkChange:
+    async def fork(
+        self,
+        entry_id: str,
+        *,
+        position: Literal["before", "at"] = "before",
+        with_session: SessionCallback | None = None,
+    ) -> ForkChange:
         """Replace the active session by a new one that holds the branch before (or up to and with) an entry.
 
         `before` needs a user message, whose text is returned for editing.
         """
+        if self._session is not None and not await self._session.hooks.before_fork(entry_id, position):
+            return ForkChange(cancelled=True)
         source = self.session.session
         point = fork_point(source, entry_id, position)
         if point.leaf_id is None:
@@ -165,7 +241,7 @@ class PiAgent:
             tree = await self.session_manager.create_session(parent_session=str(path) if path is not None else None)
         else:
             tree = await self.session_manager.branch_session(source, point.leaf_id)
-        await self._replace(tree)
+        await self._replace(tree, "fork", with_session=with_session)
         return ForkChange(cancelled=False, selected_text=point.selected_text)
 
     async def clone(self) -> SessionChange:
@@ -175,28 +251,67 @@ class PiAgent:
             raise SessionError("there is nothing to clone: the session is empty")
         return await self.fork(leaf, position="at")
 
-    async def import_from_jsonl(self, path: str | Path, *, cwd_override: str | Path | None = None) -> SessionChange:
+    async def import_from_jsonl(
+        self,
+        path: str | Path,
+        *,
+        cwd_override: str | Path | None = None,
+        with_session: SessionCallback | None = None,
+    ) -> SessionChange:
         """Copy a session file into the session folder and make it the active session."""
-        return await self._replace(await self.session_manager.import_session(path, cwd_override=cwd_override))
+        if not await self._may_switch("resume", str(path)):
+            return SessionChange(cancelled=True)
+        tree = await self.session_manager.import_session(path, cwd_override=cwd_override)
+        return await self._replace(tree, "resume", with_session=with_session)
 
-    async def _replace(self, tree: Session) -> SessionChange:
-        if self._session is not None:
-            await self._session.dispose()
+    async def _may_switch(self, reason: SwitchReason, target: str | None) -> bool:
+        return self._session is None or await self._session.hooks.before_switch(reason, target)
+
+    async def _replace(
+        self,
+        tree: Session,
+        reason: Literal["new", "resume", "fork"],
+        *,
+        setup: SessionCallback | None = None,
+        with_session: SessionCallback | None = None,
+    ) -> SessionChange:
+        previous = self._session.session_file if self._session is not None else None
+        target = tree.get_session_file()
+        is_same_file = previous is not None and previous == target
+        if not is_same_file:  # one's own right to write ends with the session that has it
+            tree = await take_session(self.session_manager, tree, self._if_in_use)
+        await self._tear_down(reason, target)
+        if is_same_file:
+            tree = await take_session(self.session_manager, tree, self._if_in_use)
         session_cwd = Path(tree.get_cwd())
         if session_cwd != self.services.cwd:
             self.services = self.services.for_cwd(session_cwd)
-        session = await self.create_agent_session(session=tree)
+        start = SessionStart(reason=reason, previous_session_file=None if previous is None else str(previous))
+        session = await self._activate(tree, start)
+        if setup is not None:
+            await settled(setup(session))
+            session.refresh()
         if self._rebind is not None:
-            self._rebind(session)
+            await settled(self._rebind(session))
+        if with_session is not None:
+            await settled(with_session(session))
         return SessionChange(cancelled=False)
+
+    async def _tear_down(self, reason: ShutdownReason, target: Path | None) -> None:
+        if self._session is None:
+            return
+        await self._session.abort()
+        await self._session.hooks.shutdown(reason, None if target is None else str(target))
+        if self._before_invalidate is not None:
+            await settled(self._before_invalidate())
+        await self._session.dispose()
 
     async def dispose(self) -> None:
         """Abort what runs, release the session and finish pending writes. Further calls do nothing."""
         if self._is_disposed:
             return
         self._is_disposed = True
-        if self._session is not None:
-            await self._session.dispose()
+        await self._tear_down("quit", None)
         await self.services.auth_storage.flush()
 
     async def __aenter__(self) -> PiAgent:

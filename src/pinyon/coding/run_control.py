@@ -25,7 +25,8 @@ Prepare = Callable[[], Awaitable[list[AgentMessage]]]
 class RunControl:
     """Starts, continues, aborts and settles.
 
-    `follow_ons` are asked in order after each run of the agent. `on_abort` stops what else may be in progress (a pause
+    `on_begin` is called when a run is taken up, `on_end` when it is over, in any case. `follow_ons` are asked in order
+    after each run of the agent. `on_abort` stops what else may be in progress (a pause
     before a retry, a compaction). `on_settling` flushes held messages before `agent_settled`.
     """
 
@@ -37,12 +38,16 @@ class RunControl:
         follow_ons: Sequence[FollowOn],
         on_abort: Callable[[], None],
         on_settling: Callable[[], None],
+        on_begin: Callable[[], None] | None = None,
+        on_end: Callable[[], None] | None = None,
     ) -> None:
         self._agent = agent
         self._emit = emit
         self._follow_ons = follow_ons
         self._on_abort = on_abort
         self._on_settling = on_settling
+        self._on_begin = on_begin or _nothing
+        self._on_end = on_end or _nothing
         self._idle = asyncio.Event()
         self._idle.set()
         self._deferred: list[Callable[[], Awaitable[object]]] = []
@@ -66,6 +71,7 @@ class RunControl:
             if on_started is not None:
                 on_started()
         except BaseException:
+            self._on_end()
             self._on_settling()
             self._idle.set()
             raise
@@ -84,11 +90,15 @@ class RunControl:
 
     async def abort(self) -> None:
         """Stop the run and wait until it has settled; without a run only `on_abort` is called."""
+        self.request_abort()
+        await self.wait_for_idle()
+
+    def request_abort(self) -> None:
+        """Stop the run without waiting for its end."""
         if self.is_active:
             self.abort_requested = True
         self._on_abort()
         self._agent.abort()
-        await self.wait_for_idle()
 
     async def wait_for_idle(self) -> None:
         """Return when no run is in progress."""
@@ -103,6 +113,7 @@ class RunControl:
             raise AgentBusyError("the session is already working on a prompt; steer it, queue a follow-up or abort it")
         self._idle.clear()
         self.abort_requested = False
+        self._on_begin()
 
     async def _agent_run(self, start: Callable[[], Awaitable[object]]) -> None:
         await start()
@@ -117,6 +128,7 @@ class RunControl:
         return False
 
     async def _end(self) -> None:
+        self._on_end()
         self._on_settling()
         self.is_settling = True
         try:
@@ -127,3 +139,7 @@ class RunControl:
         deferred, self._deferred = self._deferred, []
         for action in deferred:
             await action()
+
+
+def _nothing() -> None:
+    """Nobody listens."""

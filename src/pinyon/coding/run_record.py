@@ -40,7 +40,7 @@ class RunRecord:
         if not self._is_storing:
             return False
         try:
-            entry_id = self._append(message)
+            entry_id = self.append(message)
         except BaseException:
             self._is_storing = False
             raise
@@ -70,7 +70,8 @@ class RunRecord:
                 break
         return ids[::-1]
 
-    def _append(self, message: AgentMessage) -> str | None:
+    def append(self, message: AgentMessage) -> str | None:
+        """Append a message as the entry of its kind; returns its id, None for messages that are not stored."""
         if isinstance(message, CustomMessage):
             details = None if message.details is UNSET else message.details
             return self._session.append_custom_message_entry(

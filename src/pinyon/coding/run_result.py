@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import msgspec
-from msgspec import UNSET, UnsetType
 
 from pinyon.agent.event import MessageEnd
 from pinyon.ai.content import ToolCall
 from pinyon.ai.message import AgentMessage, AssistantMessage
 from pinyon.ai.usage import Usage
 from pinyon.coding.answer import last_assistant
-from pinyon.coding.event import SessionEvent
+from pinyon.coding.event import LimitName, SessionEvent
 from pinyon.coding.event_hub import EventHub
+from pinyon.coding.limit import LimitGuard, Totals
+from pinyon.coding.usage import total_usage
 
 
 class RunResult(msgspec.Struct, kw_only=True):
@@ -21,6 +20,7 @@ class RunResult(msgspec.Struct, kw_only=True):
 
     `messages` are all messages finished on the way, failed attempts included; `usage` sums over all answers. `text`,
     `stop_reason` and `error_message` are those of the last answer; `stop_reason` is empty when there was none.
+    `totals` is what the run used, `limit` the limit that ended it before it was done.
     """
 
     text: str
@@ -29,9 +29,11 @@ class RunResult(msgspec.Struct, kw_only=True):
     usage: Usage
     stop_reason: str
     error_message: str | None
+    totals: Totals = msgspec.field(default_factory=Totals)
+    limit: LimitName | None = None
 
 
-def result_of(messages: list[AgentMessage]) -> RunResult:
+def result_of(messages: list[AgentMessage], limits: LimitGuard | None = None) -> RunResult:
     """Sum up the finished messages of a run."""
     answers = [message for message in messages if isinstance(message, AssistantMessage)]
     last = last_assistant(messages)
@@ -42,6 +44,8 @@ def result_of(messages: list[AgentMessage]) -> RunResult:
         usage=total_usage(answer.usage for answer in answers),
         stop_reason=last.stop_reason if last else "",
         error_message=(last.error_message or None) if last else None,
+        totals=Totals() if limits is None else limits.totals,
+        limit=None if limits is None else limits.stopped_by,
     )
 
 
@@ -62,28 +66,3 @@ class FinishedMessages:
     def _note(self, event: SessionEvent) -> None:
         if type(event) is MessageEnd:
             self.messages.append(event.message)
-
-
-def total_usage(usages: Iterable[Usage]) -> Usage:
-    """The sum of usages; optional parts are kept if any of them has it, provider totals only if all have."""
-    total = Usage()
-    from_provider: list[bool | UnsetType] = []
-    for usage in usages:
-        total.input += usage.input
-        total.output += usage.output
-        total.cache_read += usage.cache_read
-        total.cache_write += usage.cache_write
-        total.total_tokens += usage.total_tokens
-        if usage.reasoning is not UNSET:
-            total.reasoning = (total.reasoning or 0) + usage.reasoning
-        if usage.cache_write_1h is not UNSET:
-            total.cache_write_1h = (total.cache_write_1h or 0) + usage.cache_write_1h
-        total.cost.input += usage.cost.input
-        total.cost.output += usage.cost.output
-        total.cost.cache_read += usage.cost.cache_read
-        total.cost.cache_write += usage.cost.cache_write
-        total.cost.total += usage.cost.total
-        from_provider.append(usage.cost.total_from_provider)
-    if from_provider and UNSET not in from_provider:
-        total.cost.total_from_provider = all(from_provider)
-    return total

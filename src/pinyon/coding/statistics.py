@@ -10,7 +10,7 @@ from pinyon.ai.message import AssistantMessage, ToolResultMessage, UserMessage
 from pinyon.ai.model import Model
 from pinyon.ai.usage import Usage
 from pinyon.coding.compaction.estimate import estimate_projected_context_tokens, has_valid_usage
-from pinyon.coding.run_result import total_usage
+from pinyon.coding.usage import total_usage
 from pinyon.session.entry import SessionEntry
 from pinyon.session.session import Session
 
@@ -73,6 +73,31 @@ def session_stats(session: Session, context: ContextUsage | None) -> SessionStat
         cost=usage.cost.total,
         context_usage=context if context is not None else UNSET,
     )
+
+
+class CostRow(msgspec.Struct, rename="camel", frozen=True):
+    """What one model cost, or with `key` `tools` what tools and summaries did; `cost` is in US dollars."""
+
+    key: str
+    cost: int | float
+
+
+def cost_breakdown(session: Session) -> list[CostRow]:
+    """Cost by `provider/model`, the dearest first; rows without cost are left out."""
+    rows: dict[str, float] = {}
+    for entry in session.get_entries():
+        usage = usage_of(entry)
+        if usage is not None:
+            rows[_cost_key(entry)] = rows.get(_cost_key(entry), 0) + usage.cost.total
+    found = [CostRow(key, cost) for key, cost in rows.items() if cost]
+    return sorted(found, key=lambda row: -row.cost)
+
+
+def _cost_key(entry: SessionEntry) -> str:
+    message = entry.message
+    if isinstance(message, AssistantMessage):
+        return f"{message.provider}/{message.response_model or message.model}"
+    return f"{entry.provider}/{entry.model}" if entry.type == "usage" else "tools"
 
 
 def usage_of(entry: SessionEntry) -> Usage | None:

@@ -6,16 +6,20 @@ takes effect with the next turn, as a system message of the transcript.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Any, Literal
 
-from pinyon.agent.tool import AgentTool, ToolContext, ToolDefinition
+from pinyon._util.abort import AbortSignal
+from pinyon.agent.tool import AgentTool, AgentToolResult, ToolContext, ToolDefinition, ToolUpdate
 from pinyon.errors import ConfigError
 from pinyon.resources.settings import DEFAULT_TOOL_NAMES
 from pinyon.resources.settings_merge import edit_tool_names
 
 NoTools = Literal["all", "builtin"]
+
+CallContext = Callable[[str, AbortSignal], ToolContext]
+"""Makes the context of the tool call with an id; called for every call, because model and level change."""
 
 MakeTool = Callable[[str], ToolDefinition]
 """Makes the tool of a name."""
@@ -46,6 +50,11 @@ class ToolChoice:
         self._exclude = tuple(exclude)
         self._no_tools = no_tools
         self._defaults = tuple(defaults)
+
+    @property
+    def is_default(self) -> bool:
+        """Whether nothing was asked for."""
+        return self._allowed is None and not (self._edits or self._exclude or self._no_tools)
 
     def default_names(self, builtin: Iterable[str]) -> list[str]:
         """The built-in tools that start active, in the order of `builtin`."""
@@ -85,7 +94,7 @@ class Toolset:
     def __init__(
         self,
         *,
-        context: Callable[[], ToolContext],
+        context: CallContext,
         choice: ToolChoice,
         on_change: Callable[[list[AgentTool]], None],
     ) -> None:
@@ -164,6 +173,21 @@ class Toolset:
         """The tool of this name as the loop runs it."""
         return self._runnable(name) if name in self._makers else None
 
+    @property
+    def callable_tools(self) -> list[AgentTool]:
+        """The tools that other tools may call, as they run."""
+        return [self._runnable(name) for name in self.callable_names]
+
+    @property
+    def uses_defaults(self) -> bool:
+        """Whether the user left the choice of tools to the defaults, so that a session's own set may be restored."""
+        return self._choice.is_default
+
+    def restore(self, names: Sequence[str]) -> list[str]:
+        """Activate what a branch has declared, in place of what is active; returns the names that no tool has yet."""
+        self.set_active(names)
+        return [name for name in names if name not in self._makers]
+
     def set_active(self, names: Iterable[str]) -> None:
         """Make exactly these tools active; unknown, hidden and refused ones are ignored.
 
@@ -187,11 +211,24 @@ class Toolset:
     def _runnable(self, name: str) -> AgentTool:
         tool = self._bound.get(name)
         if tool is None:
-            tool = self._bound[name] = self._made(name).bind(self._context)
+            tool = self._bound[name] = _bind(self._made(name), self._context)
         return tool
 
     def _changed(self) -> None:
         self._on_change([self._runnable(name) for name in self._active])
+
+
+def _bind(definition: ToolDefinition, context: CallContext) -> AgentTool:
+    """The tool as the loop runs it, each call in a context of its own."""
+
+    def run(
+        tool_call_id: str, params: dict[str, Any], signal: AbortSignal, on_update: ToolUpdate
+    ) -> Awaitable[AgentToolResult] | AgentToolResult:
+        return definition.execute(tool_call_id, params, signal, on_update, context(tool_call_id, signal))
+
+    tool = definition.bind()
+    tool.execute = run
+    return tool
 
 
 def _giving(definition: ToolDefinition) -> MakeTool:

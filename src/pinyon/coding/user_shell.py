@@ -11,6 +11,7 @@ from pinyon._util.abort import AbortController
 from pinyon._util.clock import Clock
 from pinyon.ai.message import BashExecutionMessage
 from pinyon.coding.event import BashExecutionUpdate, SessionEvent
+from pinyon.coding.hooks import SessionHooks, UserCommandAnswer
 from pinyon.resources.settings import SettingsManager
 from pinyon.session.session import Session
 
@@ -34,7 +35,9 @@ class UserShell:
         emit: Callable[[SessionEvent], None],
         refresh: Callable[[], None],
         clock: Clock,
+        hooks: SessionHooks | None = None,
     ) -> None:
+        self._hooks = hooks or SessionHooks()
         self._session = session
         self._settings = settings
         self._is_busy = is_busy
@@ -59,8 +62,6 @@ class UserShell:
         operations: BashOperations | None = None,
     ) -> BashResult:
         """Run a command and record it. A non-zero exit is a result; raises what prevents it from starting."""
-        from pinyon.tools.user_command import execute_bash
-
         controller = AbortController()
         self._running.add(controller)
 
@@ -70,19 +71,35 @@ class UserShell:
                 on_chunk(delta)
 
         try:
-            result = await execute_bash(
-                command,
-                self._session.get_cwd(),
-                operations=operations,
-                command_prefix=self._settings.get_shell_command_prefix(),
-                shell_path=self._settings.get_shell_path(),
-                on_chunk=show,
-                signal=controller.signal,
+            answer = await self._hooks.user_command(
+                command, exclude_from_context=exclude_from_context, cwd=self._session.get_cwd()
             )
+            answer = answer or UserCommandAnswer()
+            operations = operations or answer.operations
+            result = answer.result or await self._execute(command, operations, show, controller)
         finally:
             self._running.discard(controller)
         self._record(command, result, exclude_from_context=exclude_from_context)
         return result
+
+    async def _execute(
+        self,
+        command: str,
+        operations: BashOperations | None,
+        show: Callable[[str], None],
+        controller: AbortController,
+    ) -> BashResult:
+        from pinyon.tools.user_command import execute_bash
+
+        return await execute_bash(
+            command,
+            self._session.get_cwd(),
+            operations=operations,
+            command_prefix=self._settings.get_shell_command_prefix(),
+            shell_path=self._settings.get_shell_path(),
+            on_chunk=show,
+            signal=controller.signal,
+        )
 
     def abort(self) -> None:
         """Stop all commands that run."""

@@ -2,7 +2,8 @@
 
 Text mode prints the text of the last answer and nothing else on standard output. JSON mode prints the session header
 and then each event as one line. Both end with exit code 1 when the last answer failed, was aborted, is empty or was
-cut at the output limit; the reason stands on standard error.
+cut at the output limit; the reason stands on standard error. A run that a limit of turns, tokens, cost or time ended
+has an exit code of its own.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ from pinyon.modes.output import OutputClosedError, OutputWriter
 
 if TYPE_CHECKING:
     from pinyon.coding.agent_session import AgentSession
-    from pinyon.coding.event import SessionEvent
+    from pinyon.coding.event import LimitName, SessionEvent
     from pinyon.coding.pi_agent import PiAgent
+
+EXIT_LIMIT = 3
+"""Exit code of a run that a limit ended before it was done."""
 
 PrintFormat = Literal["text", "json"]
 
@@ -37,8 +41,8 @@ async def run_print_mode(
 ) -> int:
     """Send the prompts in order, each after the one before has settled, and return the exit code.
 
-    A failed run does not stop the next prompt; only the last answer decides. Disposes `pi`. `writer` is where the
-    output goes, by default file descriptor 1.
+    A failed run does not stop the next prompt; only the last answer decides. A limit that is used up ends everything
+    with `EXIT_LIMIT`. Disposes `pi`. `writer` is where the output goes, by default file descriptor 1.
     """
     out = OutputWriter(1) if writer is None else writer
     try:
@@ -88,14 +92,22 @@ async def _run_prompts(
         last = None
         disposition = await pi.session.prompt(text or "", images=list(images))
         answered = disposition == "started"
+        if pi.session.limits.stopped_by is not None:
+            break
     if not answered:
         return 0
     if mode == "text" and isinstance(last, AssistantMessage):
         _print_text(last, out)
-    fault = fault_of_answer(last)
+    limit = pi.session.limits.stopped_by
+    fault = fault_of_answer(last) if limit is None else _limit_notice(limit)
     if fault:
         sys.stderr.write(strip_terminal_control(fault) + "\n")
-    return 1 if fault else 0
+    return EXIT_LIMIT if limit is not None else 1 if fault else 0
+
+
+def _limit_notice(limit: LimitName) -> str:
+    what = limit.replace("_", " ")
+    return f"Warning: the run ended because its limit of {what} is used up; the session can be gone on with"
 
 
 def _print_text(message: AssistantMessage, out: OutputWriter) -> None:

@@ -166,6 +166,9 @@ COMPACTION_MODEL_OVERRIDES: Setting[dict[str, Any]] = Setting(
     merge="deep",
     strict=True,
 )
+COMPACTION_MODEL: Setting[str | None] = Setting(
+    "compaction.model", TEXT, None, "`provider/id` of the model that writes summaries; default: the session's own"
+)
 BRANCH_SUMMARY_RESERVE_TOKENS: Setting[int] = Setting(
     "branchSummary.reserveTokens", whole(), 16_384, "tokens kept free when a branch is summarised"
 )
@@ -311,6 +314,7 @@ GROUPS: dict[str, tuple[Setting[Any], ...]] = {
         COMPACTION_RESERVE_TOKENS,
         COMPACTION_KEEP_RECENT_TOKENS,
         COMPACTION_MODEL_OVERRIDES,
+        COMPACTION_MODEL,
     ),
     "Tools and images": (SHELL_PATH, SHELL_COMMAND_PREFIX, IMAGES_AUTO_RESIZE, IMAGES_BLOCK_IMAGES),
     "Not used by Pinyon yet": (

@@ -70,12 +70,14 @@ class CompactionSettings(msgspec.Struct, frozen=True, kw_only=True):
     """When and how far history is summarised, in tokens.
 
     A context is compacted when it leaves less than `reserve_tokens` of the window, down to about `keep_recent_tokens`
-    of recent messages. `enabled` gates automatic compaction only.
+    of recent messages. `enabled` gates automatic compaction only. `session_id` is what summary requests are routed by;
+    without it each has an id of its own.
     """
 
     enabled: bool = _setting.COMPACTION_ENABLED.default
     reserve_tokens: int = _setting.COMPACTION_RESERVE_TOKENS.default
     keep_recent_tokens: int = _setting.COMPACTION_KEEP_RECENT_TOKENS.default
+    session_id: str | None = None
 
 
 class SettingsManager:
@@ -342,6 +344,14 @@ class SettingsManager:
             reserve_tokens=self._overridden(_setting.COMPACTION_RESERVE_TOKENS, override, path),
             keep_recent_tokens=self._overridden(_setting.COMPACTION_KEEP_RECENT_TOKENS, override, path),
         )
+
+    def get_compaction_model(self) -> str | None:
+        """The model that writes summaries, as `provider/id`; None for the session's own."""
+        return self.get(_setting.COMPACTION_MODEL)
+
+    def get_branch_summary_reserve_tokens(self) -> int:
+        """Tokens kept free when a branch is summarised."""
+        return self.get(_setting.BRANCH_SUMMARY_RESERVE_TOKENS)
 
     def _overridden(self, setting: Setting[int], override: Settings, path: tuple[str, ...]) -> int:
         name = setting.path[-1]

@@ -22,6 +22,7 @@ from pinyon.ai.message import (
     BranchSummaryMessage,
     CompactionSummaryMessage,
     CustomMessage,
+    SystemMessage,
 )
 from pinyon.session import kind
 from pinyon.session.entry import SessionEntry, virtual_message_entry
@@ -129,6 +130,20 @@ class Branch:
                     return SessionModel(message.provider, message.model)
         return None
 
+    @property
+    def system_messages(self) -> list[SystemMessage]:
+        """The system messages of the context in order; decodes nothing else."""
+        kinds, found = self._table.kinds, []
+        if self.compaction is not None:
+            found.append(self.compaction.system_message)
+        elif kind.SYSTEM not in kinds:
+            return []
+        for item in self.items:
+            if isinstance(item, int) and kinds[item] == kind.SYSTEM:
+                message = self._table.message(item)
+                found.append(message if isinstance(message, SystemMessage) else None)
+        return [message for message in found if message is not None]
+
     def count_messages(self) -> int:
         """How many messages there are; most are counted without decoding them."""
         if "groups" in self.__dict__:
@@ -156,7 +171,7 @@ class Branch:
         table = self._table
         entry_kind = table.kinds[item]
         if self.edits and table.ids[item] in self.edits:
-            return _edited(table.entry(item), self.edits[table.ids[item]], is_first=index == 0)
+            return edited_messages(table.entry(item), self.edits[table.ids[item]], is_first=index == 0)
         if kind.is_message(entry_kind):
             return (table.message(item),)
         if entry_kind in _DECODED_KINDS:
@@ -189,6 +204,11 @@ class SessionProjection:
     def entries(self) -> list[ProjectedEntry]:
         """All entries of the context in order, with their messages."""
         return list(map(ProjectedEntry, self.context_entries, self._branch.groups))
+
+    @property
+    def system_messages(self) -> list[SystemMessage]:
+        """The system messages among `messages`; the others are not decoded for them."""
+        return self._branch.system_messages
 
     @property
     def context_entries(self) -> list[SessionEntry]:
@@ -294,7 +314,7 @@ def _custom_message(entry: SessionEntry) -> CustomMessage:
     )
 
 
-def _edited(entry: SessionEntry, replacement: Any, *, is_first: bool) -> tuple[AgentMessage, ...]:
+def edited_messages(entry: SessionEntry, replacement: Any, *, is_first: bool = True) -> tuple[AgentMessage, ...]:
     """The messages of an entry after a context edit: none for null, the same with other content, else unchanged."""
     if replacement is None:
         return ()

@@ -5,6 +5,8 @@ SessionError
 ├── SessionFileMissingError  a file that must exist does not
 ├── SessionFileExistsError   a new session would overwrite an existing file
 ├── SessionWriteError        an entry could not be stored; the session is as it was before
+├── SessionInUseError        another process has the session open and writes it
+├── SessionReadOnlyError     an entry was to be added to a session that was opened for reading only
 ├── SessionChangedError      another program replaced or shortened the file of an open session
 ├── EntryNotFoundError       an entry id is not part of the session
 ├── InvalidSessionIdError    a session id does not follow the allowed pattern
@@ -28,6 +30,8 @@ __all__ = [
     "SessionError",
     "SessionFileExistsError",
     "SessionFileMissingError",
+    "SessionInUseError",
+    "SessionReadOnlyError",
     "SessionWriteError",
 ]
 
@@ -77,6 +81,28 @@ class SessionChangedError(SessionError):
     def __init__(self, path: Pathish, what: str) -> None:
         self.path = fspath(path)
         super().__init__(f"Session file {self.path!r} {what} since it was opened; open the session again.")
+
+
+class SessionInUseError(SessionError):
+    """Raised when another process has a session open, so that writing here would split it. `pid` is None if unknown."""
+
+    def __init__(self, path: Pathish, pid: int | None = None) -> None:
+        self.path = fspath(path)
+        self.pid = pid
+        who = "another process" if pid is None else f"the process {pid}"
+        super().__init__(
+            f"Session file {self.path!r} is in use by {who}. Fork it (--if-in-use fork), open it for reading only "
+            "(--if-in-use read-only), or end the other process."
+        )
+
+
+class SessionReadOnlyError(SessionError):
+    """Raised when an entry is to be added to a session that was opened for reading only."""
+
+    def __init__(self, path: Pathish | None) -> None:
+        self.path = None if path is None else fspath(path)
+        where = "" if self.path is None else f" {self.path!r}"
+        super().__init__(f"The session{where} is open for reading only, because another process writes it; fork it.")
 
 
 class EntryNotFoundError(SessionError):

@@ -10,6 +10,7 @@ from typing import TypeAlias, Unpack
 from pinyon._util.abort import AbortSignal
 from pinyon.session.delete import DeleteResult, delete_session_file
 from pinyon.session.error import SessionError
+from pinyon.session.lease import SessionLease
 from pinyon.session.listing import (
     ListProgress,
     SessionInfo,
@@ -38,13 +39,15 @@ class LocalSessionManager:
 
     Without `session_dir` they lie in the folder that belongs to the working directory, below the agent folder. A folder
     given as `session_dir` is flat and may hold sessions of several working directories; only those of `cwd` are listed
-    and continued. Files are read in threads; a session in use must be changed only through its own object.
+    and continued. Files are read in threads; a session in use must be changed only through its own object. Its sessions
+    hold a `SessionLease` while they write, unless `lease` says otherwise.
     """
 
     def __init__(
         self, *, cwd: Pathish | None = None, session_dir: Pathish | None = None, **keywords: Unpack[SessionKeywords]
     ) -> None:
         self._cwd = Path(absolute_cwd(cwd or Path.cwd()))
+        keywords.setdefault("lease", SessionLease)
         self._keywords = keywords
         default = default_session_dir(self._cwd, keywords.get("agent_dir"))
         self._dir = default if session_dir is None else Path(absolute_cwd(session_dir))
@@ -72,14 +75,14 @@ class LocalSessionManager:
         parent_session: str | None = None,
     ) -> Session:
         """A new session; its file appears with the first message."""
-        return Session.create(cwd, session_dir, id=id, parent_session=parent_session)
+        return Session.create(cwd, session_dir, id=id, parent_session=parent_session, lease=SessionLease)
 
     @classmethod
     async def open_reference(
         cls, path: Pathish, session_dir: Pathish | None = None, cwd_override: Pathish | None = None
     ) -> Session:
         """The session in a file; a missing file becomes a new session that will be stored there."""
-        return await asyncio.to_thread(Session.open, path, session_dir, cwd_override)
+        return await asyncio.to_thread(Session.open, path, session_dir, cwd_override, lease=SessionLease)
 
     @classmethod
     async def continue_recent(cls, cwd: Pathish | None = None, session_dir: Pathish | None = None) -> Session:

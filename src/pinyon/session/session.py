@@ -17,7 +17,7 @@ from pinyon._util.ids import uuid7
 from pinyon.session import kind
 from pinyon.session.branch import branched_lines, linear_lines, table_of_lines
 from pinyon.session.entry import SessionEntry
-from pinyon.session.error import SessionError
+from pinyon.session.error import SessionError, SessionReadOnlyError
 from pinyon.session.header import SessionHeader, assert_valid_session_id
 from pinyon.session.loader import LoadedSession, SessionDiagnostic, load_session_file
 from pinyon.session.naming import absolute_cwd, default_session_dir, session_file_name
@@ -68,6 +68,8 @@ class Session(TreeWriter):
         self._store: SessionStore | None = None
         self._is_stored = False
         self._needs_rewrite = False
+        self.is_read_only = False
+        """Whether appends are refused, because another process writes the file."""
         self.diagnostics: list[SessionDiagnostic] = []
         """What was wrong in the file that this session was read from."""
         self._header = self._new_header(None, None)
@@ -187,6 +189,20 @@ class Session(TreeWriter):
     def _default_dir(self) -> Path | None:
         return default_session_dir(self._cwd, self._keywords.get("agent_dir"))
 
+    def claim(self) -> None:
+        """Take the right to write the file now, so that other processes notice that it is in use.
+
+        Without a claim it is taken with the first write. Raises `SessionInUseError` where another writer has it. Does
+        nothing for a session that is read only, has no file yet or is stored without such a right.
+        """
+        if self._store is not None and self._is_stored and not self.is_read_only:
+            self._store.claim()
+
+    def require_writable(self) -> None:
+        """Raise `SessionReadOnlyError` where entries cannot be added."""
+        if self.is_read_only:
+            raise SessionReadOnlyError(self.get_session_file())
+
     def close(self) -> None:
         """Give the file back. Entries of a large file that nobody holds can then no longer be read."""
         if self._store is not None:
@@ -239,6 +255,7 @@ class Session(TreeWriter):
         return linear_lines(self._table, self._leaf)
 
     def _write(self, entry: SessionEntry) -> None:
+        self.require_writable()
         store = self._store
         if store is None:
             return

@@ -49,6 +49,10 @@ class SessionStore(Protocol):
         """Replace the whole file by these lines at once; raises `FileNotFoundError` when it is gone."""
         ...
 
+    def claim(self) -> None:
+        """Take the right to write now; raises `SessionInUseError` where another writer has it."""
+        ...
+
     def close(self) -> None:
         """Give up the right to write."""
         ...
@@ -68,14 +72,14 @@ class FileStore:
         """The file of the session."""
         return self._path
 
-    def _take_lease(self) -> None:
-        """Called before anything is written for the first time."""
+    def claim(self) -> None:
+        """Take the right to write, if there is one to take; done before the first write at the latest."""
         if self._lease is not None and not self._leased:
             self._lease.acquire(self._path)
             self._leased = True
 
     def _open_for_write(self, flags: int) -> int:
-        self._take_lease()
+        self.claim()
         return os.open(self._path, flags | _FLAGS, 0o666)
 
     def create(self, lines: Iterable[bytes]) -> None:
@@ -133,7 +137,7 @@ class FileStore:
 
     def rewrite(self, lines: Iterable[bytes]) -> None:
         """Write a file beside the old one and put it in its place in one step."""
-        self._take_lease()
+        self.claim()
         target = self._path.resolve()
         draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
         try:

@@ -11,15 +11,14 @@ from pinyon._util.abort import AbortController, OperationAbortedError
 from pinyon.ai.message import AssistantMessage
 from pinyon.ai.model import Model
 from pinyon.ai.overflow import is_context_overflow, is_recoverable_length
-from pinyon.ai.retry import RetryCallbacks
 from pinyon.coding.compaction.cut import CompactionPreparation, prepare_compaction
 from pinyon.coding.compaction.estimate import (
     calculate_context_tokens,
-    estimate_context_tokens,
     estimate_messages_tokens,
     estimate_projected_context_tokens,
     has_valid_usage,
 )
+from pinyon.coding.compaction.notice import retry_notices
 from pinyon.coding.compaction.settings import should_compact
 from pinyon.coding.compaction.summary import WriterSource
 from pinyon.coding.event import (
@@ -28,10 +27,8 @@ from pinyon.coding.event import (
     CompactionResult,
     CompactionStart,
     SessionEvent,
-    SummarizationRetryAttemptStart,
-    SummarizationRetryFinished,
-    SummarizationRetryScheduled,
 )
+from pinyon.coding.hooks import CompactionAnswer, CompactionRequest, OwnSummary, SessionHooks
 from pinyon.errors import ModelError, PinyonError, SessionError
 from pinyon.resources.settings import CompactionSettings
 from pinyon.session.session import Session
@@ -47,7 +44,7 @@ class Compactor:
     """Decides when a context is too large, and replaces earlier history by a summary.
 
     `settings` and `model` are read at every check. `omit_answer` takes a failed answer and its tool results out of the
-    context. `refresh` is called after an entry was appended.
+    context. `refresh` is called after an entry was appended. `hooks` may cancel a compaction or write its summary.
     """
 
     def __init__(
@@ -60,7 +57,9 @@ class Compactor:
         emit: Callable[[SessionEvent], None],
         omit_answer: Callable[[], None],
         refresh: Callable[[], None],
+        hooks: SessionHooks | None = None,
     ) -> None:
+        self._hooks = hooks or SessionHooks()
         self._session = session
         self._settings = settings
         self._model = model
@@ -160,6 +159,7 @@ class Compactor:
                 "a model with a larger window"
             )
             self._emit(CompactionEnd(reason="overflow", aborted=False, will_retry=False, error_message=message))
+            await self._tell_failed("overflow", message)
             return False
         if not self._can_compact():
             return False  # asking again would end the same way, so the answer stays
@@ -169,10 +169,9 @@ class Compactor:
 
     def _is_over_threshold(self, answer: AssistantMessage, model: Model) -> bool:
         projection = self._session.build_session_projection()
-        if projection.has_edits:
+        if projection.has_edits or not has_valid_usage(answer):
+            # a usage from before a compaction or an edit says nothing of the context as it is now
             tokens = estimate_projected_context_tokens(projection, self._session.upwards()).tokens
-        elif answer.stop_reason == "error" or not has_valid_usage(answer):
-            tokens = estimate_context_tokens(projection.messages).tokens
         else:
             tokens = calculate_context_tokens(answer.usage)
         return should_compact(tokens, model.context_window, self._settings())
@@ -200,24 +199,41 @@ class Compactor:
         """Summarise between a start and an end event; what is raised stands in the end event too."""
         self._emit(CompactionStart(reason=reason))
         try:
-            result = await self._while_running(reason, preparation, custom_instructions)
+            result = await self._while_running(reason, preparation, custom_instructions, will_retry)
         except OperationAbortedError:
             self._emit(CompactionEnd(reason=reason, aborted=True, will_retry=False))
+            await self._tell_failed(reason, None, aborted=True)
             raise OperationAbortedError(ABORTED) from None
         except PinyonError as error:
             message = f"Compaction failed: {error}"
             self._emit(CompactionEnd(reason=reason, aborted=False, will_retry=False, error_message=message))
+            await self._tell_failed(reason, message)
             raise
         self._emit(CompactionEnd(reason=reason, aborted=False, will_retry=will_retry, result=result))
         return result
 
+    async def _tell_failed(self, reason: CompactionReason, message: str | None, *, aborted: bool = False) -> None:
+        await self._hooks.compaction_failed(reason=reason, error_message=message, aborted=aborted, will_retry=False)
+
     async def _while_running(
-        self, reason: CompactionReason, preparation: CompactionPreparation | None, custom_instructions: str | None
+        self,
+        reason: CompactionReason,
+        preparation: CompactionPreparation | None,
+        custom_instructions: str | None,
+        will_retry: bool,
     ) -> CompactionResult:
         self._idle.clear()
         self._running = controller = AbortController()
         try:
-            return await self._summarise(preparation or self._prepare(), reason, controller, custom_instructions)
+            request = CompactionRequest(
+                preparation=preparation or self._prepare(),
+                branch_entries=self._session.get_branch(),
+                custom_instructions=custom_instructions,
+                reason=reason,
+                will_retry=will_retry,
+                signal=controller.signal,
+            )
+            return await self._summarise(request)
         finally:
             self._running = None
             self._idle.set()
@@ -240,40 +256,35 @@ class Compactor:
             raise NothingToCompactError("there is nothing to compact: all messages are within what is kept")
         return preparation
 
-    async def _summarise(
-        self,
-        preparation: CompactionPreparation,
-        reason: CompactionReason,
-        controller: AbortController,
-        custom: str | None,
-    ) -> CompactionResult:
-        writer = self._writer(controller.signal, self._callbacks(reason))
-        summary = await writer.compact(preparation, custom)
-        details = preparation.file_ops.details()
-        self._session.append_compaction(
-            summary.text,
-            preparation.first_kept_entry_id,
-            preparation.tokens_before,
-            details,
-            False,
-            summary.usage or None,
+    async def _summarise(self, request: CompactionRequest) -> CompactionResult:
+        answer = await self._hooks.before_compact(request) or CompactionAnswer()
+        request.signal.raise_if_aborted()
+        if answer.cancel:
+            raise OperationAbortedError
+        preparation, is_own = request.preparation, answer.summary is not None
+        summary = answer.summary or await self._written(request)
+        first_kept = summary.first_kept_entry_id or preparation.first_kept_entry_id
+        before = preparation.tokens_before if summary.tokens_before is None else summary.tokens_before
+        entry_id = self._session.append_compaction(
+            summary.summary, first_kept, before, summary.details, is_own, summary.usage
         )
         self._refresh()
-        after = estimate_messages_tokens(self._session.build_session_projection().messages)
+        entry = self._session.get_entry(entry_id)
+        assert entry is not None
+        await self._hooks.compacted(entry, reason=request.reason, will_retry=request.will_retry, from_extension=is_own)
         return CompactionResult(
-            summary=summary.text,
-            first_kept_entry_id=preparation.first_kept_entry_id,
-            tokens_before=preparation.tokens_before,
-            estimated_tokens_after=after,
-            usage=summary.usage or UNSET,
-            details=details,
+            summary=summary.summary,
+            first_kept_entry_id=first_kept,
+            tokens_before=before,
+            estimated_tokens_after=estimate_messages_tokens(self._session.build_session_projection().messages),
+            usage=UNSET if summary.usage is None else summary.usage,
+            details=UNSET if summary.details is None else summary.details,
         )
 
-    def _callbacks(self, reason: CompactionReason) -> RetryCallbacks:
-        return RetryCallbacks(
-            on_scheduled=lambda attempt, limit, delay_ms, error: self._emit(
-                SummarizationRetryScheduled(attempt=attempt, max_attempts=limit, delay_ms=delay_ms, error_message=error)
-            ),
-            on_attempt_start=lambda: self._emit(SummarizationRetryAttemptStart(source="compaction", reason=reason)),
-            on_finished=lambda: self._emit(SummarizationRetryFinished()),
-        )
+    async def _written(self, request: CompactionRequest) -> OwnSummary:
+        """The summary that a model writes."""
+        notices = retry_notices(self._emit, "compaction", request.reason)
+        writer = self._writer(request.signal, notices)
+        summary = await writer.compact(request.preparation, request.custom_instructions)
+        details = request.preparation.file_ops.details()
+        return OwnSummary(summary=summary.text, details=details, usage=summary.usage or None)

@@ -70,6 +70,12 @@ BRANCH = (
     f"{_EXACT}"
 )
 
+BRANCH_PREAMBLE = (
+    "The user tried another branch of this conversation and then came back here. "
+    "This is a summary of what happened on that branch:\n\n"
+)
+NOTHING_ON_BRANCH = "There is nothing to summarise on the branch that was left."
+
 NO_EARLIER_HISTORY = "No earlier history precedes this turn."
 SPLIT_TURN_HEADING = "**Beginning of the turn that continues below:**"
 
@@ -89,3 +95,9 @@ def history_request(conversation: str, previous_summary: str | None, custom: str
 def prefix_request(conversation: str, custom: str | None) -> str:
     """The request for a summary of the beginning of a split turn."""
     return f"# Conversation\n{conversation}\n\n# Instructions\n{with_focus(PREFIX, custom)}"
+
+
+def branch_request(conversation: str, custom: str | None, *, replace: bool = False) -> str:
+    """The request for a summary of a branch; with `replace` the user's instructions stand alone."""
+    instructions = custom if replace and custom else with_focus(BRANCH, custom)
+    return f"<conversation>\n{conversation}\n</conversation>\n\n{instructions}"

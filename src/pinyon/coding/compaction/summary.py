@@ -27,7 +27,7 @@ from pinyon.coding.compaction.instruction import (
     prefix_request,
 )
 from pinyon.coding.compaction.serialize import serialize_conversation
-from pinyon.coding.run_result import total_usage
+from pinyon.coding.usage import total_usage
 from pinyon.errors import PinyonError
 from pinyon.session.llm_message import convert_to_llm
 
@@ -44,7 +44,10 @@ class Summary(msgspec.Struct):
 
 
 class SummaryWriter(msgspec.Struct, kw_only=True):
-    """Who summarises: the model, how it is reached, and how failed requests are repeated."""
+    """Who summarises: the model, how it is reached, and how failed requests are repeated.
+
+    `session_id` routes all requests to one place; without it each request has an id of its own.
+    """
 
     stream_fn: StreamFn
     model: Model
@@ -52,18 +55,19 @@ class SummaryWriter(msgspec.Struct, kw_only=True):
     policy: RetryPolicy
     signal: AbortSignal
     callbacks: RetryCallbacks
+    session_id: str | None = None
 
     async def compact(self, preparation: CompactionPreparation, custom: str | None = None) -> Summary:
         """Summarise what a compaction cuts off. Raises `SummaryError`, or `OperationAbortedError` after an abort."""
         history, parts = preparation.messages_to_summarize, []
         if history:
-            text = history_request(_as_text(history), preparation.previous_summary, custom)
+            text = history_request(conversation_text(history), preparation.previous_summary, custom)
             parts.append(await self.ask(text))
             summary = parts[0].text
         else:
             summary = preparation.previous_summary or NO_EARLIER_HISTORY
         if preparation.is_split_turn:
-            parts.append(await self.ask(prefix_request(_as_text(preparation.turn_prefix_messages), custom)))
+            parts.append(await self.ask(prefix_request(conversation_text(preparation.turn_prefix_messages), custom)))
             summary += f"\n\n---\n\n{SPLIT_TURN_HEADING}\n\n{parts[-1].text}"
         usage = total_usage(part.usage for part in parts if part.usage)
         return Summary(text=summary + preparation.file_ops.as_text(), usage=usage)
@@ -92,7 +96,7 @@ class SummaryWriter(msgspec.Struct, kw_only=True):
         reasons = self.model.reasoning and self.thinking_level != "off"
         options = StreamOptions(
             signal=self.signal,
-            session_id=uuid7(),
+            session_id=self.session_id or uuid7(),
             cache_retention="none",
             reasoning=self.thinking_level if reasons else None,
         )
@@ -104,5 +108,10 @@ WriterSource = Callable[[AbortSignal, RetryCallbacks], SummaryWriter]
 """Makes the writer for one summary, with the model and settings in force."""
 
 
-def _as_text(messages: list[AgentMessage]) -> str:
-    return serialize_conversation(convert_to_llm(messages))
+def conversation_text(messages: list[AgentMessage]) -> str:
+    """Messages as the text that a summary request carries."""
+    return serialize_conversation(convert_to_llm(message for message in messages if not _has_failed(message)))
+
+
+def _has_failed(message: AgentMessage) -> bool:
+    return isinstance(message, AssistantMessage) and message.stop_reason == "error"
