@@ -11,12 +11,20 @@ from typing import Any
 import pytest
 
 from pinyon.ai.auth_storage import AuthStorage
-from pinyon.ai.catalogue import generated_at_ms
+from pinyon.ai.catalogue import catalogue_models, generated_at_ms
 from pinyon.ai.model_registry import ModelRegistry
 from pinyon.ai.models_store import ModelsStore, StoredModels, checked_models, time_ms
-from pinyon.ai.models_update import ModelsUpdate, check_address, model_rows, provider_address, update_models
+from pinyon.ai.models_update import (
+    ModelsUpdate,
+    catalogue_sources,
+    check_address,
+    model_rows,
+    provider_address,
+    update_models,
+)
+from pinyon.ai.own_listing import openrouter_rows, radius_rows
 from pinyon.ai.provider import providers
-from pinyon.ai.transport import DefaultTransport
+from pinyon.ai.transport import DefaultTransport, FunctionTransport, HttpRequest, MemoryResponse
 from pinyon.errors import ConfigError
 from pinyon.testing.fake_clock import FakeClock
 from pinyon.testing.fake_server import FakeServer, RecordedRequest, Reply, ScriptedReply
@@ -45,6 +53,21 @@ def test_newer_models_stand_beside_and_over_the_packages_own(tmp_path: Path) -> 
     assert (over.name, over.context_window) == ("Changed", 1000)
     assert len(registry.models_of("groq")) > 2
     assert registry.get_errors() == []
+
+
+def test_flags_that_a_stored_model_does_not_state_stay_as_the_package_has_them(tmp_path: Path) -> None:
+    plain = {"id": "openai/gpt-oss-120b", "name": "Changed", "contextWindow": 1000, "maxTokens": 10}
+    own = catalogue_models("groq")
+    known = next(model for model in own if model.id == plain["id"])
+    found = registry_of(tmp_path, groq=stored(plain)).find("groq", "openai/gpt-oss-120b")
+    assert found is not None
+    assert (found.name, found.compat, found.thinking_level_map) == ("Changed", known.compat, known.thinking_level_map)
+    own_flags = {**plain, "compat": {}, "thinkingLevelMap": {"off": None}}
+    found = registry_of(tmp_path, groq=stored(own_flags)).find("groq", "openai/gpt-oss-120b")
+    assert found is not None
+    assert (found.compat, found.thinking_level_map) == ({}, {"off": None})
+    other_api = registry_of(tmp_path, groq=stored({**plain, "api": "anthropic-messages"}))
+    assert len(other_api.models_of("groq")) == len(own)
 
 
 @pytest.mark.parametrize(
@@ -150,8 +173,8 @@ def test_times_are_read_in_every_form() -> None:
 
 def update(server: FakeServer, store: ModelsStore, *provider_ids: str, path: str = "", **options: Any) -> ModelsUpdate:
     clock = FakeClock(int(NEWER))
-    address = server.url + (path or "/api/models")
-    return asyncio.run(update_models(store, address, provider_ids, DefaultTransport(), clock=clock, **options))
+    sources = catalogue_sources(server.url + (path or "/api/models"), provider_ids)
+    return asyncio.run(update_models(store, sources, DefaultTransport(), clock=clock, **options))
 
 
 @pytest.mark.parametrize("form", ["list", "models", "map"])
@@ -257,3 +280,89 @@ def test_a_registry_asks_for_the_providers_that_are_signed_in(tmp_path: Path) ->
         assert [request.path for request in server.requests] == ["/providers/groq?types=chat"]
     assert result.updated == {"groq": 1}
     assert registry.find("groq", "new-1") is not None
+
+
+# Providers that list their models themselves
+
+LISTED = {
+    "id": "vendor/model-1",
+    "name": "Vendor: Model 1",
+    "context_length": 200_000,
+    "architecture": {"input_modalities": ["text", "image"], "output_modalities": ["text"]},
+    "pricing": {"prompt": "0.000001", "completion": "0.000002", "input_cache_read": "0.0000001"},
+    "top_provider": {"context_length": 100_000, "max_completion_tokens": 8000},
+    "supported_parameters": ["tools", "reasoning"],
+}
+
+
+def test_the_list_of_openrouter_becomes_models() -> None:
+    (row,) = openrouter_rows({"data": [LISTED]})
+    assert row == {
+        "id": "vendor/model-1",
+        "name": "Model 1",
+        "api": "openai-completions",
+        "reasoning": True,
+        "input": ["text", "image"],
+        "contextWindow": 100_000,
+        "maxTokens": 8000,
+        "cost": {"input": 1.0, "output": 2.0, "cacheRead": 0.1, "cacheWrite": 0},
+    }
+    assert checked_models(providers()["openrouter"], [row])[1] == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"supported_parameters": []}, None),
+        ({"architecture": {"output_modalities": ["image"]}}, None),
+        ({"context_length": None, "top_provider": None}, None),
+        ({"id": "anthropic/claude-x"}, {"api": "anthropic-messages"}),
+        ({"top_provider": {}}, {"contextWindow": 200_000, "maxTokens": 32_768}),
+        (
+            {"pricing": {"prompt": "-1", "completion": "x"}},
+            {"cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}},
+        ),
+        ({"architecture": None}, {"input": ["text"]}),
+    ],
+)
+def test_odd_entries_of_the_list_are_read_with_care(changes: dict[str, Any], expected: dict[str, Any] | None) -> None:
+    rows = openrouter_rows({"data": [{**LISTED, **changes}]})
+    if expected is None:
+        assert rows == []
+    else:
+        assert {name: rows[0][name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("value", [[], {}, {"data": 5}, {"models": "x"}, None])
+def test_what_is_no_list_of_a_provider_is_refused(value: Any) -> None:
+    with pytest.raises(ConfigError):
+        openrouter_rows(value)
+    with pytest.raises(ConfigError):
+        radius_rows(value)
+
+
+def test_providers_that_list_models_themselves_are_asked_with_the_users_key(tmp_path: Path) -> None:
+    asked: list[HttpRequest] = []
+
+    def answer(request: HttpRequest) -> MemoryResponse:
+        asked.append(request)
+        if request.url == "https://radius.pi.dev/v1/config":
+            body: Any = {"baseUrl": "https://radius.pi.dev/v1", "models": [{**ROW, "api": "pi-messages"}]}
+        else:
+            body = {"data": [LISTED]}
+        return MemoryResponse(200, {}, [json.dumps(body).encode()])
+
+    storage = AuthStorage.in_memory(env={"RADIUS_API_KEY": "r-key", "OPENROUTER_API_KEY": "o-key", "GROQ_API_KEY": "k"})
+    store = ModelsStore(tmp_path / "models-store.json")
+    registry = ModelRegistry(storage, store=store, transport=FunctionTransport(answer))
+    result = asyncio.run(registry.update_models(None))
+    assert result == ModelsUpdate(updated={"openrouter": 1, "radius": 1})
+    assert {(request.url, request.headers["authorization"]) for request in asked} == {
+        ("https://radius.pi.dev/v1/config", "Bearer r-key"),
+        ("https://openrouter.ai/api/v1/models/user", "Bearer o-key"),
+    }
+    found = registry.find("radius", "new-1")
+    assert found is not None
+    assert (found.api, found.base_url) == ("pi-messages", "https://radius.pi.dev/v1")
+    assert registry.find("openrouter", "vendor/model-1") is not None
+    assert "key" not in (tmp_path / "models-store.json").read_text(encoding="utf-8")

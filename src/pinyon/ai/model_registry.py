@@ -23,7 +23,7 @@ from pinyon.ai.message import AssistantMessage, Message
 from pinyon.ai.model import Model, ThinkingLevel, clamp_level
 from pinyon.ai.model_layer import ProviderLayers, build_models
 from pinyon.ai.models_json import ModelsFile, ModelsProblem, ProviderConfig, load_models_file
-from pinyon.ai.models_store import ModelsStore
+from pinyon.ai.models_store import ModelsStore, completed
 from pinyon.ai.oauth import AccountSignIn
 from pinyon.ai.option import StreamOptions
 from pinyon.ai.provider import canonical_id, default_models, display_name, fill_placeholders, find_provider, providers
@@ -47,7 +47,7 @@ from pinyon.ai.virtual_model import VIRTUAL_API, RouteRequest, VirtualModel, Vir
 from pinyon.errors import ConfigError, PinyonError
 
 if TYPE_CHECKING:
-    from pinyon.ai.models_update import ModelsUpdate
+    from pinyon.ai.models_update import ModelsSource, ModelsUpdate
 
 SCRIPTED_API = "faux"
 """Wire API of models that answer from a script inside this process."""
@@ -159,17 +159,43 @@ class ModelRegistry:
         else:
             self._refresh_errors.pop(provider_id, None)
 
-    async def update_models(self, address: str, provider_ids: Iterable[str] | None = None) -> ModelsUpdate:
-        """Fetch newer models from the catalogue server at `address` and keep them in `models-store.json`; by default
-        those of the providers that are signed in, or of all while none is. Raises `ConfigError`.
+    async def update_models(self, address: str | None, provider_ids: Iterable[str] | None = None) -> ModelsUpdate:
+        """Fetch newer models and keep them in `models-store.json`; by default those of the providers that are signed
+        in, or of all while none is.
+
+        Providers that list their models themselves are asked with the user's key, all others are looked up at the
+        catalogue server at `address`, if there is one. Raises `ConfigError`.
         """
-        from pinyon.ai.models_update import update_models
+        from pinyon.ai.models_update import catalogue_sources, update_models
         from pinyon.ai.transport import DefaultTransport
 
         asked = list(provider_ids or filter(self.is_usable, providers())) or list(providers())
-        update = await update_models(self.store, address, asked, self._transport or DefaultTransport())
+        sources = await self._own_sources(asked)
+        if address is not None:
+            sources = {**catalogue_sources(address, asked), **sources}
+        update = await update_models(self.store, sources, self._transport or DefaultTransport())
         self._forget()
         return update
+
+    def lists_models_itself(self, provider_id: str) -> bool:
+        """Whether a provider tells an account that is signed in which models it has."""
+        from pinyon.ai.own_listing import OWN_LISTINGS
+
+        return provider_id in OWN_LISTINGS and self.is_usable(provider_id)
+
+    async def _own_sources(self, provider_ids: Iterable[str]) -> dict[str, ModelsSource]:
+        from pinyon.ai.models_update import ModelsSource
+        from pinyon.ai.own_listing import OWN_LISTINGS
+
+        sources: dict[str, ModelsSource] = {}
+        for provider_id in filter(self.lists_models_itself, provider_ids):
+            auth = await self._auth.resolve(provider_id)
+            listing, base = OWN_LISTINGS[provider_id], auth.base_url or providers()[provider_id].base_url
+            headers = {name: value for name, value in auth.headers.items() if value is not None}
+            if auth.api_key:
+                headers["authorization"] = f"Bearer {auth.api_key}"
+            sources[provider_id] = ModelsSource(url=base + listing.path, headers=headers, rows=listing.rows)
+        return sources
 
     async def find_local_models(self, provider_ids: Iterable[str] | None = None) -> list[Model]:
         """Ask the servers on this machine for their models, all within a fraction of a second. Never raises."""
@@ -206,7 +232,8 @@ class ModelRegistry:
     def _known_models(self, provider_id: str) -> tuple[list[Model], list[ModelsProblem]]:
         """The package's models with newer ones of the store laid over them, and those of a local server."""
         newer, problems = self.store.models_of(provider_id)
-        known = {model.id: model for model in (*catalogue_models(provider_id), *newer)}
+        known = {model.id: model for model in catalogue_models(provider_id)}
+        known |= {model.id: completed(model, known.get(model.id)) for model in newer}
         return [*known.values(), *self._local.get(provider_id, ())], problems
 
     def _layers(self, provider_id: str, known: Sequence[Model], registration: Registration | None) -> ProviderLayers:

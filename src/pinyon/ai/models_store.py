@@ -176,6 +176,14 @@ def _checked(provider: Provider, row: Mapping[str, Any]) -> tuple[str | None, Mo
     return None, model
 
 
+def completed(model: Model, known: Model | None) -> Model:
+    """A stored model with what the package knows of it beside what it states; nothing where it speaks another API."""
+    if known is None or known.api != model.api:
+        return model
+    unsaid = [name for name in Model.__struct_fields__ if getattr(model, name) is msgspec.UNSET]
+    return msgspec.structs.replace(model, **{name: getattr(known, name) for name in unsaid})
+
+
 def _own_hosts(provider: Provider) -> Iterator[str]:
     for url in (provider.base_url, *provider.api_urls.values()):
         yield _host(url)

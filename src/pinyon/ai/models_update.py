@@ -1,15 +1,15 @@
-"""Newer models from a catalogue server that the user chose; nothing here runs unless the user asks for it.
+"""Newer models from a catalogue server that the user chose, or from providers that list their models themselves.
 
-The server is asked once for each provider, `GET <address>/providers/<id>?types=chat` or, where the address holds
-`{provider}`, that address with the id in its place. It answers with a list of model descriptors, `{"models": [...]}` or
-an object of descriptors by id. Answers are checked before they are stored, and what fails leaves the stored models as
-they were.
+Nothing here runs unless the user asks for it. A catalogue server is asked once for each provider, `GET
+<address>/providers/<id>?types=chat` or, where the address holds `{provider}`, that address with the id in its place. It
+answers with a list of model descriptors, `{"models": [...]}` or an object of descriptors by id. Answers are checked
+before they are stored, and what fails leaves the stored models as they were.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -67,22 +67,36 @@ def provider_address(address: str, provider_id: str) -> str:
     return f"{address.rstrip('/')}/providers/{provider_id}?types=chat"
 
 
+class ModelsSource(msgspec.Struct, kw_only=True):
+    """Where the models of one provider are listed, what signs the request, and descriptors from the answer."""
+
+    url: str
+    headers: dict[str, str] = {}
+    rows: Callable[[Any], list[dict[str, Any]]] = msgspec.field(default_factory=lambda: model_rows)
+
+    def __repr__(self) -> str:
+        return f"ModelsSource({self.url!r}, headers={sorted(self.headers)})"
+
+
+def catalogue_sources(address: str, provider_ids: Iterable[str]) -> dict[str, ModelsSource]:
+    """A catalogue server as the source for each provider. Raises `ConfigError` for an address that cannot be asked."""
+    address = check_address(address)
+    return {provider_id: ModelsSource(url=provider_address(address, provider_id)) for provider_id in provider_ids}
+
+
 async def update_models(
     store: ModelsStore,
-    address: str,
-    provider_ids: Iterable[str],
+    sources: Mapping[str, ModelsSource],
     transport: Transport,
     *,
     clock: Clock | None = None,
     limit_s: float = LIMIT_S,
 ) -> ModelsUpdate:
-    """Ask the server at `address` for the models of providers and store what it gives, all within `limit_s`.
+    """Ask for the models of providers and store what is given, all within `limit_s`.
 
-    Failures of single providers stand in the result. Raises `ConfigError` for an address that cannot be asked and for a
-    store that cannot be written.
+    Failures of single providers stand in the result. Raises `ConfigError` for a store that cannot be written.
     """
-    address = check_address(address)
-    known = {found.id: found for found in map(find_provider, provider_ids) if found is not None}
+    known = {found.id: found for found in map(find_provider, sources) if found is not None}
     update = ModelsUpdate()
     time = clock or SystemClock()
     turn = asyncio.Semaphore(AT_ONCE)
@@ -90,11 +104,11 @@ async def update_models(
     changed: dict[str, StoredModels] = {}
 
     async def ask(provider: Provider) -> None:
-        stored, entry = store.entry(provider.id), None
+        source, stored, entry = sources[provider.id], store.entry(provider.id), None
         try:
             async with asyncio.timeout_at(deadline), turn:
-                answer = await _get(transport, provider_address(address, provider.id), _headers(stored), time)
-                entry = _judged(provider, stored, *answer, update)
+                response, data = await _get(transport, source.url, _headers(source, stored), time)
+                entry = _judged(provider, source, stored, response, data, update)
         except (TransportError, TimeoutError) as error:
             update.errors[provider.id] = str(error) or "the server did not answer in time"
         if entry is not None:
@@ -109,13 +123,18 @@ async def update_models(
     return update
 
 
-def _headers(stored: StoredModels | None) -> dict[str, str]:
-    headers = {"accept": "application/json", "user-agent": user_agent()}
+def _headers(source: ModelsSource, stored: StoredModels | None) -> dict[str, str]:
+    headers = {"accept": "application/json", "user-agent": user_agent(), **source.headers}
     return {**headers, "if-none-match": stored.etag} if stored is not None and stored.etag else headers
 
 
 def _judged(
-    provider: Provider, stored: StoredModels | None, response: HttpResponse, data: bytes, update: ModelsUpdate
+    provider: Provider,
+    source: ModelsSource,
+    stored: StoredModels | None,
+    response: HttpResponse,
+    data: bytes,
+    update: ModelsUpdate,
 ) -> StoredModels | None:
     """What to store for a provider, None for nothing; `update` is told what happened."""
     if response.status == 304 and stored is not None:
@@ -127,12 +146,14 @@ def _judged(
     if response.status != 200:
         update.errors[provider.id] = f"the server answered with status {response.status}"
         return None
-    return _accepted(provider, data, response.headers, update)
+    return _accepted(provider, source, data, response.headers, update)
 
 
-def _accepted(provider: Provider, data: bytes, headers: Mapping[str, str], update: ModelsUpdate) -> StoredModels | None:
+def _accepted(
+    provider: Provider, source: ModelsSource, data: bytes, headers: Mapping[str, str], update: ModelsUpdate
+) -> StoredModels | None:
     try:
-        rows = model_rows(_json.decode(data))
+        rows = source.rows(_json.decode(data))
     except (_json.JsonError, ConfigError) as error:
         update.errors[provider.id] = str(error)
         return None

@@ -20,6 +20,7 @@ Usage: pinyon update --models [--url <address>]
 
 Fetches newer models of the providers that are signed in and keeps them in models-store.json in the agent folder.
 <address> is a catalogue server, by default that of the setting `modelsUrl`; there is none unless you choose one.
+OpenRouter and Radius are asked themselves, with your key.
 """
 
 _NO_SERVER = (
@@ -68,9 +69,10 @@ async def _update(address: str | None) -> int:
     services = create_services(Path.cwd())
     use_proxy(services.settings)
     address = address or services.settings.get_models_url()
-    if address is None:
+    registry = services.registry
+    if address is None and not any(map(registry.lists_models_itself, registry.provider_ids())):
         return fail(_NO_SERVER)
-    update = await services.registry.update_models(address)
+    update = await registry.update_models(address)
     for provider_id, reason in sorted(update.errors.items()):
         tell(f"Warning: {provider_id}: {reason}")
     write(sys.stdout, summary(update))
