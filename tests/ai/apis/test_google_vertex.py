@@ -42,7 +42,6 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         if name.startswith(("GOOGLE_", "GCLOUD_", "CLOUDSDK_")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("NO_GCE_CHECK", "true")
 
 
 def place(key: str = "", project: str = "p-1", location: str = "europe-west4", own_url: str = "") -> VertexPlace:
@@ -173,7 +172,10 @@ def token_reply(expires_in_s: int = 3600, number: str = "") -> Reply:
 
 def routed(token: ScriptedReply, answer: ScriptedReply) -> Callable[[RecordedRequest], Reply]:
     def reply(request: RecordedRequest) -> Reply:
-        chosen = token if "token" in request.path else answer
+        if "token" in request.path:
+            chosen = token
+        else:
+            chosen = answer if "streamGenerateContent" in request.path else Reply.text("no metadata here", 404)
         return chosen(request) if callable(chosen) else chosen
 
     return reply
@@ -347,3 +349,27 @@ def test_an_abort_ends_the_wait_for_a_token(tmp_path: Path) -> None:
             return await asking
 
     assert asyncio.run(run()).stop_reason == "aborted"
+
+
+def test_a_machine_of_the_provider_signs_requests_itself() -> None:
+
+    def metadata(request: RecordedRequest) -> Reply:
+        flavour = {"metadata-flavor": "Google"}
+        if "/token" in request.path:
+            return Reply.json({"access_token": TOKEN, "expires_in": 3600}, headers=flavour)
+        if "recursive" in request.path:
+            return Reply.json({"email": "robot@p-1.test", "scopes": []}, headers=flavour)
+        return Reply.text("p-1", headers=flavour)
+
+    def reply(request: RecordedRequest) -> Reply:
+        chosen: ScriptedReply = google_answer("ok") if "streamGenerateContent" in request.path else metadata
+        return chosen(request) if callable(chosen) else chosen
+
+    api = GoogleVertex()
+    with FakeServer([reply]) as server:
+        options = StreamOptions(env=PROJECT, http=Detour(server))
+        messages = [asyncio.run(api.stream(vertex_model(), [USER], options).result()) for _ in range(2)]
+        requests = server.requests
+    assert [message.text for message in messages] == ["ok", "ok"], messages[0].error_message
+    assert sum("/token" in request.path for request in requests) == 1
+    assert requests[-1].headers["authorization"] == f"Bearer {TOKEN}"
