@@ -123,14 +123,7 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             planned=True,
             instead="--continue goes on with the newest session of this folder, --session with one given by path or id",
         ),
-        Flag(
-            "--fork",
-            "text",
-            "copy a session into a new one and go on there",
-            value="path|id",
-            planned=True,
-            instead="--session goes on in a session itself, and a copy of its file is a session too",
-        ),
+        Flag("--fork", "text", "copy a session into a new one of this folder and go on there", value="path|id"),
         Flag("--export", "text", "write a session as HTML; the output file may follow", value="file"),
     ),
     "Limits": (

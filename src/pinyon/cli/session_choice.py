@@ -52,6 +52,8 @@ def session_dir(args: CliArgs, settings: SettingsManager) -> Path | None:
 
 
 async def _stored_session(args: CliArgs, manager: LocalSessionManager, warn: Callable[[str], None]) -> Session:
+    if args.fork is not None:
+        return await manager.fork_session(await _existing_session(args.fork, manager), id=args.session_id)
     if args.session is not None:
         return await _named_session(args.session, manager)
     if args.continue_session:
@@ -71,7 +73,15 @@ async def _named_session(argument: str, manager: LocalSessionManager) -> Session
         raise SessionError(f"--session: there is no session {argument!r}; give the id of one, its beginning, or a path")
     if found.kind == "elsewhere":
         raise SessionError(
-            f"--session: {argument!r} belongs to the project {found.other_cwd!r}; start there, or give the path of its "
-            f"file: {str(found.path)!r}"
+            f"--session: {argument!r} belongs to the project {found.other_cwd!r}; start there, or copy it "
+            f"here with --fork {argument}"
         )
     return await manager.open_session(found.path)
+
+
+async def _existing_session(argument: str, manager: LocalSessionManager) -> Path:
+    """The file that `--fork` copies; any project's will do."""
+    found = await manager.resolve(argument)
+    if found.path is None or not found.path.exists():
+        raise SessionError(f"--fork: there is no session {argument!r}; give the id of one, its beginning, or a path")
+    return found.path
