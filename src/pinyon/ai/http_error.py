@@ -95,10 +95,13 @@ def _chance() -> float:
 
 
 class HttpRetry(msgspec.Struct, kw_only=True):
-    """How often one request is repeated before an answer has started. `max_delay_ms` of 0 sets no limit."""
+    """How often one request is repeated before an answer has started. `max_delay_ms` of 0 sets no limit;
+    `final_statuses` are never repeated.
+    """
 
     max_retries: int = 0
     max_delay_ms: int = 60_000
+    final_statuses: frozenset[int] = frozenset()
     clock: Clock = SYSTEM_CLOCK
     draw: Callable[[], float] = _chance
 
@@ -121,7 +124,7 @@ async def open_with_retry(
             failure: ProviderError = await status_error(response, unwrap_error=unwrap_error)
         except TransportError as error:
             failure = error
-        if attempt >= retry.max_retries or not _should_retry(failure):
+        if attempt >= retry.max_retries or not _should_retry(failure, retry):
             raise failure
         if isinstance(failure, HttpStatusError):
             delay_s = _requested_delay_s(failure, retry)
@@ -132,10 +135,10 @@ async def open_with_retry(
             raise OperationAbortedError
 
 
-def _should_retry(failure: ProviderError) -> bool:
+def _should_retry(failure: ProviderError, retry: HttpRetry) -> bool:
     if isinstance(failure, TransportError):
         return failure.is_transient
-    if not isinstance(failure, HttpStatusError):
+    if not isinstance(failure, HttpStatusError) or failure.status in retry.final_statuses:
         return False
     wish = failure.headers.get("x-should-retry")
     if wish in ("true", "false"):
