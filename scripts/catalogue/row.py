@@ -310,7 +310,9 @@ def _served_id(rule: ProviderRule, model_id: str) -> str:
 
 
 def _tidy(row: Row, default_api: str) -> Row:
-    """The row in fixed order without what is a default of the format."""
+    """The row in fixed order without what is a default of the format or of no use to it."""
+    if "image" not in row["input"] and "inputLimits" in row:
+        row = {**row, "inputLimits": {name: value for name, value in row["inputLimits"].items() if name != "images"}}
     ordered = {name: row[name] for name in _FIELD_ORDER if row.get(name) not in (None, {}, False)}
     if ordered["api"] == default_api:
         del ordered["api"]

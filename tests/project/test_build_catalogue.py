@@ -419,3 +419,11 @@ def test_the_manifest_names_the_data_sets_and_fits_the_files(tmp_path: Path) -> 
 def test_every_provider_has_rules_and_no_rule_is_for_nobody() -> None:
     rules = load_rules()
     assert set(rules.providers) == set(providers())
+
+
+def test_limits_on_images_stand_only_at_models_that_see() -> None:
+    limits = {"maxRequestBytes": 5, "images": {"maxPerRequest": 2}}
+    rule = FieldRule(set={"inputLimits": limits})
+    rows = rows_of(fact("blind"), fact("sees", image=True), fields=(rule,))
+    assert rows["blind"]["inputLimits"] == {"maxRequestBytes": 5}
+    assert rows["sees"]["inputLimits"] == limits
