@@ -28,6 +28,8 @@ class Scripted:
         self.faux = faux
         self.requests = requests
         self.events: list[SessionEvent] = []
+        self.stopped = asyncio.Event()
+        """For tests to hold something until they say so."""
         pi.session.subscribe(self.events.append)
 
     @property
