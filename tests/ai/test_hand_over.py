@@ -107,7 +107,7 @@ def bedrock() -> Stop:
             fake.thinking("hm", signature), fake.text("I look."), *(fake.tool_use("ls", call) for call in CALLS)
         ),
         lambda: fake.bedrock_answer(fake.thinking("so", signature), fake.text("Done.")),
-        lambda reply: fake.strict_reply(reply, signatures={signature}),
+        lambda reply: fake.strict_bedrock(reply, signatures={signature}),
     )
 
 

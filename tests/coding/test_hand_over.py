@@ -72,7 +72,7 @@ def bedrock_turn() -> list[ScriptedReply]:
     first = fake_bedrock.bedrock_answer(thought, hidden, fake_bedrock.tool_use(*LS), fake_bedrock.tool_use(*READ))
     second = fake_bedrock.bedrock_answer(thought, fake_bedrock.text("Seen by bedrock."))
     known = [BEDROCK_SIGNATURE, base64.b64encode(b"bedrock-hidden").decode()]
-    return [fake_bedrock.strict_reply(reply, token="key", signatures=known) for reply in (first, second)]
+    return [fake_bedrock.strict_bedrock(reply, token="key", signatures=known) for reply in (first, second)]
 
 
 def mistral_turn() -> list[ScriptedReply]:

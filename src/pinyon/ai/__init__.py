@@ -10,6 +10,15 @@ if TYPE_CHECKING:
     from pinyon.ai.api import WireApi, api_names, get_api, register_api
     from pinyon.ai.auth_storage import AuthStorage
     from pinyon.ai.catalogue import all_models, get_model
+    from pinyon.ai.classify import (
+        BoolQuestion,
+        ChoiceQuestion,
+        Classification,
+        ClassifierModel,
+        ClassifyContext,
+        ScoreQuestion,
+        classify,
+    )
     from pinyon.ai.codec import message_from_json, message_from_wire, message_to_json, message_to_wire
     from pinyon.ai.content import (
         AssistantBlock,
@@ -38,6 +47,7 @@ if TYPE_CHECKING:
         ToolCallStart,
         UpdateEvent,
     )
+    from pinyon.ai.image import GeneratedImages, ImageModel, generate_images
     from pinyon.ai.live import EmptyAnswerError, LiveAnswer
     from pinyon.ai.message import (
         AgentMessage,
@@ -99,6 +109,7 @@ if TYPE_CHECKING:
         TransportError,
     )
     from pinyon.ai.usage import Cost, Usage
+    from pinyon.ai.virtual_model import Route, RouteRequest, VirtualModel
 
 __all__ = [
     "THINKING_LEVELS",
@@ -111,8 +122,13 @@ __all__ = [
     "Attribution",
     "AuthStorage",
     "BashExecutionMessage",
+    "BoolQuestion",
     "BranchSummaryMessage",
     "CacheRetention",
+    "ChoiceQuestion",
+    "Classification",
+    "ClassifierModel",
+    "ClassifyContext",
     "CompactionSummaryMessage",
     "ContentBlock",
     "Context",
@@ -124,6 +140,7 @@ __all__ = [
     "Done",
     "EmptyAnswerError",
     "FunctionTransport",
+    "GeneratedImages",
     "GrammarSampling",
     "HostMessage",
     "HttpRequest",
@@ -131,6 +148,7 @@ __all__ = [
     "Identity",
     "ImageContent",
     "ImageLimits",
+    "ImageModel",
     "ImageResize",
     "InputLimits",
     "JsonSchemaSampling",
@@ -155,6 +173,9 @@ __all__ = [
     "ResponseInfo",
     "RetryCallbacks",
     "RetryPolicy",
+    "Route",
+    "RouteRequest",
+    "ScoreQuestion",
     "SelectOption",
     "Start",
     "StopReason",
@@ -187,13 +208,16 @@ __all__ = [
     "Usage",
     "UserBlock",
     "UserMessage",
+    "VirtualModel",
     "WireApi",
     "all_models",
     "api_names",
     "clamp_level",
+    "classify",
     "cleanup_session_resources",
     "complete",
     "failed_stream",
+    "generate_images",
     "get_api",
     "get_model",
     "is_context_overflow",
@@ -221,6 +245,15 @@ __getattr__, __dir__, _ = lazy_exports(
         ),
         "pinyon.ai.auth_storage": ("AuthStorage",),
         "pinyon.ai.catalogue": ("all_models", "get_model"),
+        "pinyon.ai.classify": (
+            "BoolQuestion",
+            "ChoiceQuestion",
+            "Classification",
+            "ClassifierModel",
+            "ClassifyContext",
+            "ScoreQuestion",
+            "classify",
+        ),
         "pinyon.ai.codec": (
             "message_from_json",
             "message_from_wire",
@@ -348,6 +381,16 @@ __getattr__, __dir__, _ = lazy_exports(
             "MemoryResponse",
             "Transport",
             "TransportError",
+        ),
+        "pinyon.ai.image": (
+            "GeneratedImages",
+            "ImageModel",
+            "generate_images",
+        ),
+        "pinyon.ai.virtual_model": (
+            "Route",
+            "RouteRequest",
+            "VirtualModel",
         ),
         "pinyon.ai.usage": (
             "Cost",

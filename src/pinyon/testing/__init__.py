@@ -17,13 +17,15 @@ if TYPE_CHECKING:
         faux_thinking,
         faux_tool_call,
     )
-    from pinyon.testing.fake_anthropic import AnthropicAnswer, anthropic_answer, anthropic_reply
+    from pinyon.testing.fake_anthropic import AnthropicAnswer, anthropic_answer, anthropic_reply, strict_anthropic
+    from pinyon.testing.fake_bedrock import bedrock_answer, strict_bedrock
     from pinyon.testing.fake_clock import FakeClock
     from pinyon.testing.fake_codex import FakeSocketServer
     from pinyon.testing.fake_google import google_answer, google_call, google_fault, strict_google
     from pinyon.testing.fake_mistral import mistral_answer, mistral_call, mistral_fault, strict_mistral
     from pinyon.testing.fake_oauth import FakeOAuth
     from pinyon.testing.fake_openai import conversation_fault, openai_answer, strict_reply
+    from pinyon.testing.fake_pi_messages import gateway_answer, strict_gateway
     from pinyon.testing.fake_responses import ResponsesAnswer, responses_answer, responses_reply, strict_responses
     from pinyon.testing.fake_server import Cut, Delay, FakeServer, Gate, RecordedRequest, Reply, Stall
     from pinyon.testing.stream import collect, event_names, final_message
@@ -47,6 +49,7 @@ __all__ = [
     "Stall",
     "anthropic_answer",
     "anthropic_reply",
+    "bedrock_answer",
     "collect",
     "conversation_fault",
     "event_names",
@@ -55,6 +58,7 @@ __all__ = [
     "faux_thinking",
     "faux_tool_call",
     "final_message",
+    "gateway_answer",
     "google_answer",
     "google_call",
     "google_fault",
@@ -64,6 +68,9 @@ __all__ = [
     "openai_answer",
     "responses_answer",
     "responses_reply",
+    "strict_anthropic",
+    "strict_bedrock",
+    "strict_gateway",
     "strict_google",
     "strict_mistral",
     "strict_reply",
@@ -87,6 +94,11 @@ __getattr__, __dir__, _ = lazy_exports(
             "AnthropicAnswer",
             "anthropic_answer",
             "anthropic_reply",
+            "strict_anthropic",
+        ),
+        "pinyon.testing.fake_bedrock": (
+            "bedrock_answer",
+            "strict_bedrock",
         ),
         "pinyon.testing.fake_clock": ("FakeClock",),
         "pinyon.testing.fake_oauth": ("FakeOAuth",),
@@ -113,6 +125,10 @@ __getattr__, __dir__, _ = lazy_exports(
             "responses_answer",
             "responses_reply",
             "strict_responses",
+        ),
+        "pinyon.testing.fake_pi_messages": (
+            "gateway_answer",
+            "strict_gateway",
         ),
         "pinyon.testing.fake_server": (
             "Cut",

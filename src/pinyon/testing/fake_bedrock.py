@@ -3,11 +3,11 @@
 ::
 
     look = bedrock_answer(thinking("Let me look."), tool_use("ls", {"path": "."}))
-    with FakeServer([strict_reply(look), strict_reply(bedrock_answer(text("Done.")))]) as server:
+    with FakeServer([strict_bedrock(look), strict_bedrock(bedrock_answer(text("Done.")))]) as server:
         ...  # a model whose base URL is server.url
 
-`strict_reply` refuses what the service refuses: unsigned requests, unpaired calls and results, blank texts, signatures
-it did not give, more than four cache points.
+`strict_bedrock` refuses what the service refuses: unsigned requests, unpaired calls and results, blank texts, foreign
+signatures, more than four cache points.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def error_reply(status: int, code: str, message: str, headers: Mapping[str, str]
     return Reply.json({"message": message}, status, {**own, **(headers or {})})
 
 
-def strict_reply(
+def strict_bedrock(
     accepted: ScriptedReply,
     *,
     token: str | None = None,

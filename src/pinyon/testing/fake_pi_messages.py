@@ -2,7 +2,7 @@
 
 ::
 
-    look = strict_reply(gateway_answer(thinking("Let me look."), tool_use("ls", {"path": "."})), token="secret")
+    look = strict_gateway(gateway_answer(thinking("Let me look."), tool_use("ls", {"path": "."})), token="secret")
     with FakeServer([look]) as server:
         ...  # a model whose base URL is server.url
 """
@@ -96,7 +96,7 @@ def error_reply(status: int, message: str, code: str | None = None) -> Reply:
     return Reply.json({"error": {"message": message, **({"code": code} if code else {})}}, status)
 
 
-def strict_reply(
+def strict_gateway(
     accepted: ScriptedReply, *, token: str | None = None, signatures: Collection[str] | None = None
 ) -> ScriptedReply:
     """`accepted` for a request that a gateway would take, its refusal for any other.

@@ -15,7 +15,7 @@ from pinyon.ai.message import AssistantMessage, UserMessage
 from pinyon.ai.model import Model, ModelCost
 from pinyon.ai.option import StreamOptions
 from pinyon.ai.stream import AssistantMessageEventStream
-from pinyon.testing.fake_bedrock import bedrock_answer, strict_reply, text
+from pinyon.testing.fake_bedrock import bedrock_answer, strict_bedrock, text
 from pinyon.testing.fake_server import FakeServer, RecordedRequest, ScriptedReply
 from pinyon.testing.stream import collect, final_message
 
@@ -50,7 +50,7 @@ def failed(*replies: ScriptedReply, **options: Any) -> AssistantMessage:
 
 def sent(messages: Sequence[Any] = (USER,), fields: dict[str, Any] | None = None, **options: Any) -> RecordedRequest:
     """The request that goes out; the fake service must take it."""
-    with FakeServer([strict_reply(bedrock_answer(text("ok")))]) as server:
+    with FakeServer([strict_bedrock(bedrock_answer(text("ok")))]) as server:
         message = final_message(collect(stream(server, messages, fields, **options)))
         assert message.stop_reason == "stop", message.error_message
         (request,) = server.requests

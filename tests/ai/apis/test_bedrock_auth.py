@@ -15,7 +15,7 @@ from pinyon._util.abort import AbortController
 from pinyon.ai.apis.bedrock_region import AwsEnvironment, endpoint_of
 from pinyon.ai.option import StreamOptions
 from pinyon.errors import ConfigError
-from pinyon.testing.fake_bedrock import bedrock_answer, strict_reply, text
+from pinyon.testing.fake_bedrock import bedrock_answer, strict_bedrock, text
 from pinyon.testing.fake_server import FakeServer, RecordedRequest, Reply
 from pinyon.testing.stream import collect, final_message
 
@@ -29,7 +29,7 @@ def signed(
     *, keys: tuple[str, str] = (KEY_ID, SECRET), fields: dict[str, Any] | None = None, **options: Any
 ) -> tuple[RecordedRequest, str]:
     """The request, and the error text of the answer; the fake service checks the signature."""
-    with FakeServer([strict_reply(bedrock_answer(text("ok")), keys=keys)]) as server:
+    with FakeServer([strict_bedrock(bedrock_answer(text("ok")), keys=keys)]) as server:
         message = final_message(collect(stream(server, [USER], fields, **{"api_key": None, **options})))
         return server.requests[0], message.error_message or ""
 
@@ -108,7 +108,7 @@ def test_without_any_credential_the_error_says_what_to_set() -> None:
     ],
 )
 def test_a_bearer_token_wins_over_signatures(options: dict[str, Any]) -> None:
-    with FakeServer([strict_reply(bedrock_answer(text("ok")), token=TOKEN)]) as server:
+    with FakeServer([strict_bedrock(bedrock_answer(text("ok")), token=TOKEN)]) as server:
         assert final_message(collect(stream(server, [USER], **options))).stop_reason == "stop"
 
 

@@ -19,7 +19,7 @@ from pinyon.ai.refused_image import forget_refused_images
 from pinyon.ai.session_resource import cleanup_session_resources
 from pinyon.ai.tool import JsonSchemaSampling, Tool
 from pinyon.ai.usage import Usage
-from pinyon.testing.fake_bedrock import bedrock_answer, error_reply, strict_reply, text
+from pinyon.testing.fake_bedrock import bedrock_answer, error_reply, strict_bedrock, text
 from pinyon.testing.fake_server import FakeServer
 from pinyon.testing.stream import collect, final_message
 
@@ -433,7 +433,7 @@ def test_strict_tools_close_their_schema_where_the_model_has_them() -> None:
 def test_too_many_strict_tools_are_sent_again_with_fewer_and_so_for_the_rest_of_the_session(message: str) -> None:
     talk = [SystemMessage(content="", timestamp=0, tools_added=[STRICT]), USER]
     fields = {"compat": {"supportsStrictMode": True}}
-    replies = [error_reply(400, "ValidationException", message), *[strict_reply(bedrock_answer(text("ok")))] * 2]
+    replies = [error_reply(400, "ValidationException", message), *[strict_bedrock(bedrock_answer(text("ok")))] * 2]
     with FakeServer(replies) as server:
         first = final_message(collect(stream(server, talk, fields, session_id=f"strict-{message}")))
         final_message(collect(stream(server, talk, fields, session_id=f"strict-{message}")))
@@ -446,7 +446,7 @@ def test_too_many_strict_tools_are_sent_again_with_fewer_and_so_for_the_rest_of_
 def test_a_refused_image_is_left_out_and_the_conversation_goes_on() -> None:
     replies = [
         error_reply(400, "ValidationException", "Could not process image"),
-        strict_reply(bedrock_answer(text("ok"))),
+        strict_bedrock(bedrock_answer(text("ok"))),
     ]
     with FakeServer(replies) as server:
         message = final_message(collect(stream(server, TALK)))
@@ -480,7 +480,7 @@ def test_a_conversation_that_leaves_no_room_is_an_overflow_and_nothing_is_sent()
 def test_the_fake_service_refuses_what_the_real_one_refuses() -> None:
     bad = [{"role": "user", "content": [{"text": " "}]}]
     message = final_message(
-        ask(strict_reply(bedrock_answer(text("x"))), on_payload=lambda wire, _: {**wire, "messages": bad})
+        ask(strict_bedrock(bedrock_answer(text("x"))), on_payload=lambda wire, _: {**wire, "messages": bad})
     )
     assert message.error_message == "Validation error: a text is blank"
     assert model().base_url

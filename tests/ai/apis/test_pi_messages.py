@@ -28,7 +28,7 @@ from pinyon.testing.fake_pi_messages import (
     error_reply,
     gateway_answer,
     stream_reply,
-    strict_reply,
+    strict_gateway,
     text,
     thinking,
     tool_use,
@@ -67,7 +67,7 @@ def failed(*replies: ScriptedReply) -> AssistantMessage:
 
 
 def sent(messages: Sequence[Any] = (USER,), fields: dict[str, Any] | None = None, **options: Any) -> Any:
-    with FakeServer([strict_reply(gateway_answer(text("ok")), token=TOKEN)]) as server:
+    with FakeServer([strict_gateway(gateway_answer(text("ok")), token=TOKEN)]) as server:
         message = final_message(collect(stream(server, messages, fields, **options)))
         assert message.stop_reason == "stop", message.error_message
         return server.requests[0]
@@ -91,7 +91,7 @@ def test_without_a_key_the_request_raises_at_once_and_names_the_provider() -> No
 
 def test_a_header_may_take_the_place_of_the_key() -> None:
     headers = {"authorization": "Bearer other"}
-    with FakeServer([strict_reply(gateway_answer(text("ok")), token="other")]) as server:
+    with FakeServer([strict_gateway(gateway_answer(text("ok")), token="other")]) as server:
         assert final_message(collect(stream(server, api_key=None, headers=headers))).stop_reason == "stop"
 
 
