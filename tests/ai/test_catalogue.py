@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -161,3 +163,24 @@ def test_one_model_is_found_by_provider_and_id_and_is_a_copy() -> None:
     assert again is not None
     assert again.name == "Claude Opus 4.5"
     assert get_model("anthropic", "nope") is None
+
+
+OPENED = """
+import sys
+
+opened = []
+sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
+from pinyon.ai.auth_storage import AuthStorage
+from pinyon.ai.model_registry import ModelRegistry
+
+registry = ModelRegistry.in_memory(AuthStorage.in_memory(env={"GROQ_API_KEY": "k"}))
+registry.resolve("groq/openai/gpt-oss-20b")
+registry.initial_model()
+registry.get_available()
+print(*sorted({path.rpartition("/")[2] for path in opened if "/data/models/" in path}))
+"""
+
+
+def test_only_the_files_of_the_providers_in_question_are_read() -> None:
+    done = subprocess.run([sys.executable, "-c", OPENED], capture_output=True, encoding="utf-8", check=True)
+    assert done.stdout.split() == ["groq.json"]
