@@ -107,9 +107,16 @@ def _is_terminal() -> bool:
 
 
 def _run_interactive(args: CliArgs, cwd: Path) -> int:
-    """Everything slow happens behind the first paint, so that only the screen is imported here."""
-    from pinyon.tui.run import run_interactive
-    from pinyon.tui.start import InteractiveStart, StartNotice, StartPrompt
+    """Draw a first picture at once; everything slow happens behind it."""
+    from pinyon.tui.first_paint import paint_first
+
+    first = paint_first(cwd)
+    try:
+        from pinyon.tui.run import run_interactive
+        from pinyon.tui.start import InteractiveStart, StartNotice, StartPrompt
+    except BaseException:
+        first.undo()
+        raise
 
     async def create(say: StartNotice) -> PiAgent:
         return await start(args, cwd, say)
@@ -131,6 +138,7 @@ def _run_interactive(args: CliArgs, cwd: Path) -> int:
             is_verbose=args.verbose,
             theme=args.use_theme,
             tui_mode=args.tui_mode,
+            terminal_attributes=first.attributes,
         )
     )
 

@@ -13,6 +13,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec.structs import replace
 from textual import events
 from textual.app import App, ComposeResult
 from textual.containers import Vertical
@@ -21,6 +22,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from pinyon.tui.block.notice import NoticeBlock
+from pinyon.tui.color_table import terminal_is_dark
 from pinyon.tui.command.command import CommandTable, SlashCommand
 from pinyon.tui.completer import Completer
 from pinyon.tui.editor.completion import CommandSource, FileSource, FolderSource
@@ -29,9 +31,10 @@ from pinyon.tui.editor.history import HISTORY_FILE, PromptHistory
 from pinyon.tui.editor.view import EditorView
 from pinyon.tui.footer import Footer, FooterFacts
 from pinyon.tui.header import HeaderBlock
+from pinyon.tui.input_decoder import TerminalReply
 from pinyon.tui.keymap import Keymap
 from pinyon.tui.overlay import Overlay, OverlayStack
-from pinyon.tui.palette import palette_for, terminal_is_dark
+from pinyon.tui.palette import Palette, background_is_dark, palette_for
 from pinyon.tui.pending import Pending
 from pinyon.tui.place import home_short
 from pinyon.tui.router import Router
@@ -73,11 +76,12 @@ class PinyonApp(App[int], inherit_bindings=False):
         super().__init__(ansi_color=True)
         self.start_options = start
         self.keymap = Keymap.load(start.agent_dir)
+        self.is_dark = terminal_is_dark(os.environ.get("COLORFGBG", ""))
         self.tone = self._first_tone()
         self.transcript = Transcript(id="transcript")
         self.search_bar = SearchBar(self.transcript, id="search")
         self.pending = Pending(id="pending")
-        self.above = WidgetArea(id="above")
+        self.above = WidgetArea(is_apart=True, id="above")
         self.editor = EditorView(id="editor")
         self.slot = Vertical(self.editor, id="slot")
         self.below = WidgetArea(id="below")
@@ -103,11 +107,9 @@ class PinyonApp(App[int], inherit_bindings=False):
         self._is_expanded = False
 
     def _first_tone(self) -> Tone:
-        is_dark = terminal_is_dark(os.environ.get("COLORFGBG", ""))
-        palette = palette_for(self.start_options.theme or "system", is_dark=is_dark)
         hint = self.keymap.hint
         return Tone(
-            palette=palette,
+            palette=self._palette(),
             expand_hint=hint("app.tools.expand"),
             cancel_hint=hint("app.interrupt"),
             home=str(Path.home()),
@@ -346,6 +348,20 @@ class PinyonApp(App[int], inherit_bindings=False):
             self.footer.facts = self.desk.facts()
             self.footer.update_rows()
 
+    def on_terminal_reply(self, event: TerminalReply) -> None:
+        """Use light or dark colours as the background of the terminal asks for."""
+        is_dark = background_is_dark(event.text)
+        if is_dark is None or is_dark == self.is_dark:
+            return
+        self.is_dark = is_dark
+        if self.desk is not None:
+            self.desk.apply_settings()
+        else:
+            self.set_tone(replace(self.tone, palette=self._palette()))
+
+    def _palette(self) -> Palette:
+        return palette_for(self.start_options.theme or "system", is_dark=self.is_dark)
+
     # What keys and commands ask for.
 
     def submit(self, behavior: Literal["steer", "followUp"]) -> None:
@@ -442,8 +458,6 @@ class PinyonApp(App[int], inherit_bindings=False):
 
     def toggle_thinking(self) -> None:
         """Show or fold all thinking, and keep that."""
-        from msgspec.structs import replace
-
         self.set_tone(replace(self.tone, hide_thinking=not self.tone.hide_thinking))
         self.save_setting("hideThinkingBlock", self.tone.hide_thinking)
         self.hint("Thinking is folded" if self.tone.hide_thinking else "Thinking is shown")
@@ -463,8 +477,6 @@ class PinyonApp(App[int], inherit_bindings=False):
 
     def use_keymap(self, keymap: Keymap) -> None:
         """Use other keys from now on."""
-        from msgspec.structs import replace
-
         self.keymap = keymap
         self.transcript.bottom_hint = keymap.hint("tui.altScreen.bottom")
         self.pending.dequeue_hint = keymap.hint("app.message.dequeue")

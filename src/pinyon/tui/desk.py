@@ -189,7 +189,7 @@ class Desk:
         app.set_tone(
             replace(
                 app.tone,
-                palette=palette_for(theme, is_dark=app.tone.palette.is_dark),
+                palette=palette_for(theme, is_dark=app.is_dark),
                 pad=int(self.setting(setting.OUTPUT_PAD)),
                 code_indent=self.setting(setting.MARKDOWN_CODE_BLOCK_INDENT),
                 hide_thinking=self.setting(setting.HIDE_THINKING_BLOCK),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -36,3 +36,5 @@ class InteractiveStart(msgspec.Struct, kw_only=True):
     is_verbose: bool = False
     theme: str | None = None
     tui_mode: Literal["fullscreen", "regular"] | None = None
+    terminal_attributes: list[Any] | None = None
+    """What the terminal is set to at the end, where the first picture has changed it already."""

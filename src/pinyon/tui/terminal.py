@@ -37,8 +37,11 @@ class TerminalDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         """Take the terminal over; ask for modified keys where only the older protocol is known."""
         super().start_application_mode()  # type: ignore[no-untyped-call] # Textual's own
+        given = getattr(self._app, "start_options", None)
+        if given is not None and given.terminal_attributes is not None:
+            self.attrs_before = given.terminal_attributes
         if self._writer_thread is not None:
-            self.write("\x1b[>4;2m")
+            self.write("\x1b[>4;2m\x1b]11;?\x07")
             self.flush()
 
     def stop_application_mode(self) -> None:

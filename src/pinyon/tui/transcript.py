@@ -173,9 +173,8 @@ class Transcript(Widget, can_focus=False):
             lines[y] = Strip.join([lines[y].crop(0, width - 1), mark])
         label = fit(f" ↓ newest {self.bottom_hint} ".replace("  ", " "), width - 4)
         start = max(0, (width - len(label)) // 2)
-        row = lines[-1]
         tag = Strip([Segment(label, self.tone.style("accent", "selectedBg", bold=True))], len(label))
-        lines[-1] = Strip.join([row.crop(0, start), tag, row.crop(start + len(label), width)])
+        lines[-1] = Strip.join([blank(start), tag, lines[-1].crop(width - 1, width)]).adjust_cell_length(width)
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from rich.text import Text
 from textual.strip import Strip
 
-from pinyon.tui.canvas import clean, text_rows
+from pinyon.tui.canvas import blank, clean, text_rows
 from pinyon.tui.rows import RowsWidget
 from pinyon.tui.tone import Tone
 
@@ -16,11 +16,15 @@ RowMaker = Callable[[int, Tone], list[Strip]]
 
 
 class WidgetArea(RowsWidget):
-    """Widgets by key, in the order in which they were added. A maker that raises shows why."""
+    """Widgets by key, in the order in which they were added. A maker that raises shows why.
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - the widget's own name
+    `is_apart` puts a blank row before them, and one where there are none.
+    """
+
+    def __init__(self, *, is_apart: bool = False, id: str | None = None) -> None:  # noqa: A002 - the widget's own name
         super().__init__(id=id)
         self.tone = Tone()
+        self.is_apart = is_apart
         self._makers: dict[str, RowMaker] = {}
 
     def put(self, key: str, content: RowMaker | list[str] | None) -> None:
@@ -38,7 +42,7 @@ class WidgetArea(RowsWidget):
 
     def build(self, width: int) -> list[Strip]:
         """The rows of all widgets."""
-        rows: list[Strip] = []
+        rows: list[Strip] = [blank(width)] if self.is_apart else []
         for key, make in self._makers.items():
             try:
                 rows += make(width, self.tone)
