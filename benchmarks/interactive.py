@@ -120,7 +120,7 @@ def write_session(path: Path, cwd: Path, messages: int) -> None:
     parent = None
     usage = {"input": 10, "output": 10, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 20, "cost": {"total": 0}}
     for number in range(messages):
-        text = f"## Part {number}\n\nSome *words* of an answer with `code`.\n\n- one\n- two\n\n```python\nx = {number}\n```"
+        text = f"## Part {number}\n\nSome *words* with `code`.\n\n- one\n- two\n\n```python\nx = {number}\n```"
         if number == messages - 1:
             text = LAST_WORDS
         message: dict[str, object] = {"role": "user", "content": f"prompt {number}", "timestamp": number}

@@ -7,6 +7,7 @@ from pathlib import Path
 from pinyon.ai.usage import Usage
 from pinyon.coding.agent_session import AgentSession
 from pinyon.coding.statistics import usage_of
+from pinyon.session.entry import SessionEntry
 from pinyon.session.session import Session
 from pinyon.tui.footer import FooterFacts
 from pinyon.tui.place import git_branch, home_short
@@ -19,7 +20,9 @@ class Accounting:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._next = 0
+        self._stored: list[SessionEntry] | None = None
+        self._last_id: str | None = None
+        self._known: set[str] = set()
         self.input: float = 0
         self.output: float = 0
         self.cache_read: float = 0
@@ -29,15 +32,33 @@ class Accounting:
 
     def count(self) -> bool:
         """Add the next stored entries; True while there are more."""
-        table_size = self._session.get_entry_count()
-        if self._next >= table_size:
+        if self._stored is None:
+            self._stored = self._session.get_entries()
+            self._last_id = self._session.get_leaf_id()
+        if not self._stored:
+            self._count_new()
             return False
-        for entry in self._session.get_entries()[self._next : self._next + _BATCH]:
+        batch, self._stored = self._stored[:_BATCH], self._stored[_BATCH:]
+        self._add_all(batch)
+        return bool(self._stored)
+
+    def _count_new(self) -> None:
+        """Add what was appended since."""
+        added: list[SessionEntry] = []
+        for entry in self._session.upwards():
+            if entry.id == self._last_id or entry.id in self._known:
+                break
+            added.append(entry)
+        self._known.update(entry.id for entry in added)
+        self._last_id = self._session.get_leaf_id()
+        self._add_all(added[::-1])
+
+    def _add_all(self, entries: list[SessionEntry]) -> None:
+        for entry in entries:
+            self._known.add(entry.id)
             usage = usage_of(entry)
             if usage is not None:
                 self._add(usage)
-        self._next = min(table_size, self._next + _BATCH)
-        return self._next < table_size
 
     def _add(self, usage: Usage) -> None:
         self.input += usage.input

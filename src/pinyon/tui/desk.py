@@ -68,8 +68,8 @@ class Desk:
         self.work = Work(app)
         self.outside = Outside(app)
         self.models = ModelSwitch(app)
-        self.conversation: Conversation
-        self.sums: Accounting
+        self.conversation = self._new_conversation(pi.session)
+        self.sums = Accounting(pi.session.session)
         self._preview = EditPreview(app)
         self._unsubscribe: Any = None
         self._is_frame_due = False
@@ -99,7 +99,7 @@ class Desk:
         if self.is_header_shown:
             app.transcript.add(HeaderBlock(app.keymap))
         self._show_resources()
-        self.conversation = Conversation(session, app.transcript, self.renderers, self._frame_soon)
+        self.conversation = self._new_conversation(session)
         self.conversation.load()
         self.sums = Accounting(session.session)
         self.apply_settings()
@@ -107,6 +107,9 @@ class Desk:
         app.level_changed()
         app.start(self._catch_up(session))
         self._set_title()
+
+    def _new_conversation(self, session: AgentSession) -> Conversation:
+        return Conversation(session, self._app.transcript, self.renderers, self._frame_soon)
 
     async def _catch_up(self, session: AgentSession) -> None:
         """What may come a little later: older blocks, prompts for the history, the sums."""

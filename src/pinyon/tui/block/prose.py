@@ -49,9 +49,7 @@ class AnswerBlock(Block):
 
     def __init__(self, text: str = "", *, is_final: bool = True) -> None:
         super().__init__()
-        self._view = MarkdownView(text.strip())
-        if is_final:
-            self._view.finish()
+        self._view = MarkdownView(text.strip(), is_final=is_final)
 
     def set_text(self, text: str) -> None:
         """Show more of the text."""
@@ -82,9 +80,7 @@ class ThinkingBlock(Block):
         super().__init__()
         self.is_final = is_final
         self.duration_ms: int | None = None
-        self._view = MarkdownView(text.strip())
-        if is_final:
-            self._view.finish()
+        self._view = MarkdownView(text.strip(), is_final=is_final)
 
     def set_text(self, text: str, *, is_final: bool = False) -> None:
         """Show more of the text."""
@@ -123,8 +119,7 @@ class SummaryBlock(Block):
         self.label = label
         self.headline = headline
         self.summary = summary
-        self._view = MarkdownView(summary.strip())
-        self._view.finish()
+        self._view = MarkdownView(summary.strip(), is_final=True)
 
     def render(self, width: int, tone: Tone) -> list[Strip]:
         """A line on a background of its own, unfolded with the text under it."""
@@ -151,8 +146,7 @@ class CustomBlock(Block):
     def __init__(self, label: str, text: str) -> None:
         super().__init__()
         self.label = label
-        self._view = MarkdownView(text.strip())
-        self._view.finish()
+        self._view = MarkdownView(text.strip(), is_final=True)
 
     def render(self, width: int, tone: Tone) -> list[Strip]:
         """Label, blank row, text on a background."""

@@ -18,13 +18,16 @@ _FENCE_CHUNK_LINES = 40
 class MarkdownView:
     """Feed it with `set_text` and ask for `rows`. A text that goes on where the old one ended costs only its tail."""
 
-    def __init__(self, text: str = "") -> None:
+    def __init__(self, text: str = "", *, is_final: bool = False) -> None:
         self.text = ""
         self._settled: list[str] = []
         self._settled_chars = 0
+        if is_final:
+            # nothing is parsed before it is seen
+            self.text, self._settled, self._settled_chars = text, [text] if text.strip() else [], len(text)
         self._rows: list[Strip] = []
         self._rendered = (0, 0, Tone(), _NONE)
-        if text:
+        if text and not is_final:
             self.set_text(text)
 
     def set_text(self, text: str) -> None:
