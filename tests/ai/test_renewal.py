@@ -238,3 +238,15 @@ def test_a_torn_record_is_passed_over(text: str, path: Path, fake: FakeOAuth) ->
     storage._renewals._journal._record_path("xai", credential).write_text(text)
     assert renewed(storage).refresh == fake.valid_refresh_tokens[0]
     assert records(path) == []
+
+
+def test_a_record_counts_also_while_the_stored_token_seems_valid(path: Path, fake: FakeOAuth) -> None:
+    storage = storage_at(path, fake.url)
+    valid = OAuthCredential(access="replaced", refresh="used-up", expires=4_000_000_000_000)
+    newer = OAuthCredential(access="newer", refresh="good", expires=4_000_000_000_000)
+    storage.set("xai", valid)
+    assert storage._renewals._journal is not None
+    storage._renewals._journal.keep("xai", valid, newer)
+    assert renewed(storage_at(path, fake.url)) == newer
+    assert stored(path)["refresh"] == "good"
+    assert fake.server.requests == []

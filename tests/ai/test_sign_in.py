@@ -81,6 +81,9 @@ def test_a_sign_in_in_the_browser_ends_with_tokens_and_a_page_that_says_so(provi
     assert credential.access in fake.secrets
     assert fake.refused == []
     assert credential.access not in page
+    pasting = next(prompt for prompt in user.prompts if prompt.type == "manual_code")
+    assert pasting.signal is not None
+    assert pasting.signal.aborted  # whoever waits for a paste is told that nobody needs it any more
 
 
 @pytest.mark.parametrize("provider", WITH_DEVICE)
