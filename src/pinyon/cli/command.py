@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 RUNNERS = {
+    "acp": "pinyon.cli.acp_command:run_acp",
     "auth": "pinyon.cli.auth_command:run_auth",
     "completion": "pinyon.cli.completion:run_completion",
     "demo": "pinyon.cli.demo:run_demo_command",
