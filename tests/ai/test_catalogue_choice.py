@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from pinyon.ai.auth_storage import AuthStorage
@@ -99,3 +101,18 @@ def test_every_provider_starts_with_its_default_model_when_it_alone_is_signed_in
     assert found.model.provider in sharing
     assert found.model.id == providers()[found.model.provider].default_model
     assert provider.default_model
+
+
+@pytest.mark.parametrize(
+    ("provider_id", "name"),
+    [(provider.id, name) for provider in providers().values() for name in provider.key_variables],
+)
+def test_each_variable_of_a_provider_signs_its_requests(provider_id: str, name: str) -> None:
+    env = {name: "the-key", **AZURE, "CLOUDFLARE_ACCOUNT_ID": "a", "CLOUDFLARE_GATEWAY_ID": "g"}
+    registry = ModelRegistry.in_memory(AuthStorage.in_memory(env=env))
+    assert registry.is_usable(provider_id)
+    auth = asyncio.run(registry.resolve_auth(provider_id))
+    signed = [auth.api_key, *auth.headers.values()]
+    assert "the-key" in signed or "Bearer the-key" in signed
+    assert auth.source == "environment"
+    assert not ModelRegistry.in_memory(AuthStorage.in_memory(env={**env, name: ""})).is_usable(provider_id)
