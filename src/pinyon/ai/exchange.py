@@ -77,9 +77,13 @@ class Exchange:
         transport = options.http or DEFAULT_TRANSPORT
         self._response = await open_with_retry(transport, request, retry, unwrap_error=unwrap_error)
         self._chunks = aiter(self._response)
-        if options.on_response is not None:
-            info = ResponseInfo(self._response.status, dict(self._response.headers))
-            told = options.on_response(info, self._model)
+        await self.answered(self._response.status, self._response.headers)
+
+    async def answered(self, status: int, headers: Mapping[str, str]) -> None:
+        """Tell the caller's `on_response` that an answer begins; also for answers that come by another way."""
+        hook = self._options.on_response
+        if hook is not None:
+            told = hook(ResponseInfo(status, dict(headers)), self._model)
             if inspect.isawaitable(told):
                 await told
 

@@ -151,6 +151,7 @@ def _agent(stream_fn: StreamFn, settings: SettingsManager, session_id: str) -> A
         follow_up_mode=settings.get_follow_up_mode(),
         session_id=session_id,
         thinking_budgets=settings.get_thinking_budgets(),
+        transport=settings.get_transport(),
     )
 
 

@@ -297,6 +297,12 @@ def test_a_transport_of_the_callers_own_is_not_passed_by() -> None:
     assert http.requests[0].url == "https://chatgpt.example/codex/responses"
 
 
+def test_the_caller_is_told_of_each_answer() -> None:
+    told: list[tuple[int, str]] = []
+    talked(CHAT, 2, on_response=lambda info, _: told.append((info.status, info.headers["upgrade"])))
+    assert told == [(101, "websocket")] * 2
+
+
 def test_the_callers_hook_sees_what_comes_over_a_socket() -> None:
     seen: list[str] = []
     talked(CHAT[1:], on_provider_stream_event=lambda event, _: seen.append(event["type"]))

@@ -15,6 +15,7 @@ import msgspec
 from pinyon._util.abort import OperationAbortedError, until_aborted
 from pinyon._util.loop_local import LoopLocal
 from pinyon.ai.apis.codex_transport import Continuation
+from pinyon.ai.exchange import DEFAULT_TIMEOUT_S, timeout_s
 from pinyon.ai.option import StreamOptions
 from pinyon.ai.session_resource import register_cleaner
 from pinyon.ai.transport import TransportError, connection_failure
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 IDLE_LIFE_S = 300.0
 MAX_AGE_S = 2700.0
 DEFAULT_CONNECT_TIMEOUT_MS = 15_000
-_DEFAULT_IDLE_S = 600.0
 
 
 class SocketKey(msgspec.Struct, frozen=True):
@@ -53,6 +53,12 @@ class Socket:
         age_s = asyncio.get_running_loop().time() - self.opened_s
         return self._connection.close_code is None and age_s < MAX_AGE_S
 
+    @property
+    def response_headers(self) -> dict[str, str]:
+        """What the server answered to the opening, names in lower case."""
+        response = self._connection.response
+        return {} if response is None else {name.lower(): value for name, value in response.headers.raw_items()}
+
     async def send(self, frame: bytes) -> None:
         """Send one text frame. Raises `TransportError`."""
         from websockets.exceptions import ConnectionClosed
@@ -66,7 +72,7 @@ class Socket:
         """The next message. Raises `TransportError` or `OperationAbortedError`."""
         from websockets.exceptions import ConnectionClosed
 
-        limit_s = _seconds(options.timeout_ms, _DEFAULT_IDLE_S)
+        limit_s = timeout_s(options.timeout_ms, DEFAULT_TIMEOUT_S)
         remove = self._abort_with(options)
         try:
             async with asyncio.timeout(limit_s):
@@ -208,7 +214,7 @@ async def _connect(url: str, headers: Mapping[str, str], options: StreamOptions)
             user_agent_header=None,
             compression=None,
             max_size=None,
-            open_timeout=_seconds(options.websocket_connect_timeout_ms, DEFAULT_CONNECT_TIMEOUT_MS / 1000),
+            open_timeout=timeout_s(options.websocket_connect_timeout_ms, DEFAULT_CONNECT_TIMEOUT_MS / 1000),
             proxy=proxy_for("http" + url.removeprefix("ws"), options.env),
             **more,
         )
@@ -220,9 +226,3 @@ def _closed(error: Any) -> TransportError:
     frame = error.rcvd or error.sent
     code, reason = (frame.code, frame.reason) if frame is not None else (1006, "")
     return TransportError(f"WebSocket closed {code}" + (f": {reason}" if reason else ""), "connection")
-
-
-def _seconds(timeout_ms: int | None, default_s: float) -> float | None:
-    if timeout_ms is None:
-        return default_s
-    return timeout_ms / 1000 if timeout_ms > 0 else None

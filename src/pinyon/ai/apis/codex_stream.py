@@ -11,6 +11,9 @@ from pinyon.ai.exchange import Exchange
 from pinyon.ai.http_error import secrets_of
 from pinyon.ai.message import AssistantMessage
 
+SWITCHED = 101
+"""The status under which a WebSocket is opened, which callers are told for every answer that comes over one."""
+
 _STALE = "previous_response_not_found"
 _TOO_MANY = "websocket_connection_limit_reached"
 
@@ -57,6 +60,7 @@ class SocketSource:
         if held is not None and self._is_own_body and self._continues and self._call.extends(held):
             body = self._call.continued(held)
         await socket.send(b'{"type":"response.create",' + body[1:])
+        await self._exchange.answered(SWITCHED, socket.response_headers)
         return await self._receive()
 
     @property
