@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pinyon._util.ignore_rule import IgnoreRules
+from pinyon.resources.resource_scan import is_file, is_folder
 from pinyon.resources.skill import SKILL_FILE
 
 _IGNORE_FILES = (".gitignore", ".ignore", ".fdignore")
@@ -46,12 +47,12 @@ class _Scan:
         takes_loose = self._loose_below if depth else self._loose_in_root
         for entry in entries:
             path = f"{relative}{entry.name}"
-            if entry.name.startswith(".") or _is_ignored(rules, path, entry.name, _is_folder(entry)):
+            if entry.name.startswith(".") or _is_ignored(rules, path, entry.name, is_folder(entry)):
                 continue
-            if _is_folder(entry):
+            if is_folder(entry):
                 if entry.name not in _SKIPPED_FOLDERS:
                     yield from self._folder(folder / entry.name, f"{path}/", rules, depth + 1)
-            elif takes_loose and entry.name.endswith(".md") and _is_file(entry):
+            elif takes_loose and entry.name.endswith(".md") and is_file(entry):
                 yield folder / entry.name
 
     def _entries(self, folder: Path) -> list[os.DirEntry[str]] | None:
@@ -82,17 +83,3 @@ def _is_ignored(rules: list[tuple[str, IgnoreRules]], path: str, name: str, is_d
         said = file_rules.ignores(path[len(base) :], name, is_directory)
         verdict = verdict if said is None else said
     return verdict is True
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_file()
-    except OSError:
-        return False
