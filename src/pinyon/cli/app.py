@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pinyon._util.config import agent_dir
+from pinyon._util.config import agent_dir, expand_home
 from pinyon._util.terminal import strip_terminal_control
 from pinyon.cli.args import CliArgs, check_args, parse_args
 from pinyon.cli.entry import write
@@ -25,7 +25,8 @@ from pinyon.errors import PinyonError
 if TYPE_CHECKING:
     from pinyon.coding.limit import Limits
     from pinyon.coding.pi_agent import PiAgent
-    from pinyon.coding.services import Services
+    from pinyon.coding.services import ResourceOptions, Services
+    from pinyon.resources.diagnostic import ResourceKind
     from pinyon.resources.settings import SettingsManager
     from pinyon.session.session import Session
 
@@ -211,7 +212,9 @@ async def start(args: CliArgs, cwd: Path, say: Callable[[Any, str], None] = _tel
     if session_cwd != cwd:
         services = _services(args, session_cwd)
     for diagnostic in services.diagnostics:
-        say(diagnostic.type, diagnostic.message)
+        # A project's own version of a user's resource is ordinary: only a screen has room to mention it.
+        if diagnostic.type != "collision" or say is not _tell_notice:
+            say(diagnostic.severity, diagnostic.message)
     choice = await choose_model(args, services, tree, warn=warn)
     pi = await PiAgent.create(
         services=services,
@@ -271,17 +274,40 @@ def move_old_credentials() -> None:
 
 
 def _services(args: CliArgs, cwd: Path) -> Services:
-    from pinyon.coding.services import ResourceOptions, create_services
+    from pinyon.coding.services import create_services
 
-    options = ResourceOptions(
+    services = create_services(cwd, options=_resource_options(args))
+    use_proxy(services.settings)
+    return services
+
+
+def _resource_options(args: CliArgs) -> ResourceOptions:
+    from pinyon.coding.services import ResourceOptions
+    from pinyon.resources.loader import ResourcePaths
+
+    left_out: dict[ResourceKind, bool] = {
+        "extensions": args.no_extensions,
+        "skills": args.no_skills,
+        "prompts": args.no_prompt_templates,
+        "themes": args.no_themes,
+    }
+    return ResourceOptions(
         system_prompt=args.system_prompt,
         append_system_prompt=args.append_system_prompt,
         no_context_files=args.no_context_files,
+        without=frozenset(kind for kind, is_left_out in left_out.items() if is_left_out),
+        additional=ResourcePaths(
+            skills=_absolute(args.skills),
+            prompts=_absolute(args.prompt_templates),
+            themes=_absolute(args.themes),
+        ),
         trust_override=args.project_trust,
     )
-    services = create_services(cwd, options=options)
-    use_proxy(services.settings)
-    return services
+
+
+def _absolute(paths: Sequence[str]) -> list[str]:
+    """Paths of flags start from where the program was started, whatever the session's folder is."""
+    return [str(Path(expand_home(path)).absolute()) for path in paths]
 
 
 def use_proxy(settings: SettingsManager) -> None:
@@ -311,7 +337,7 @@ def _list_models(args: CliArgs, cwd: Path) -> int:
     async def listing() -> int:
         services = _services(args, cwd)
         for diagnostic in services.diagnostics:
-            tell(f"{diagnostic.type.capitalize()}: {diagnostic.message}")
+            tell(f"{diagnostic.severity.capitalize()}: {diagnostic.message}")
         text = await list_models(services.registry, args.list_models_search)
         return write(sys.stderr if args.print or args.mode else sys.stdout, text)
 

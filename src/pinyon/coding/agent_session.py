@@ -31,6 +31,7 @@ from pinyon.coding.event_hub import EventHub, Gate, SessionListener
 from pinyon.coding.hooks import PromptInput, PromptSource, SessionHooks
 from pinyon.coding.limit import Limits
 from pinyon.coding.nested_call import NestedCaller
+from pinyon.coding.prompt_expansion import Expansion
 from pinyon.coding.prompt_intake import PromptImage
 from pinyon.coding.run_driver import RunDriver
 from pinyon.coding.run_print import RunPrinter
@@ -72,6 +73,7 @@ class AgentSession(SessionView):
         hooks: SessionHooks | None = None,
         nested: NestedCaller | None = None,
         limits: Sequence[Limits] = (),
+        expand: Expansion | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         core = SessionCore(
@@ -84,6 +86,7 @@ class AgentSession(SessionView):
             events=events,
             hooks=hooks or SessionHooks(),
             clock=clock,
+            expand=expand,
         )
         caller = nested or NestedCaller(agent=agent, callable_tools=lambda: toolset.callable_tools, emit=events.emit)
         super().__init__(core, RunDriver(core, caller, limits))

@@ -22,6 +22,7 @@ from pinyon.coding.image_block import without_images
 from pinyon.coding.limit import Limits
 from pinyon.coding.nested_call import NestedCaller
 from pinyon.coding.prompt import BuildSystemPromptOptions, build_prompt_sections
+from pinyon.coding.prompt_expansion import expansion_of
 from pinyon.coding.selection import ModelSelection
 from pinyon.coding.services import Services
 from pinyon.coding.system_prompt import SystemPrompt
@@ -106,6 +107,7 @@ async def assemble_session(services: Services, tree: Session, parts: SessionPart
         hooks=parts.hooks,
         nested=nested,
         limits=parts.limits,
+        expand=expansion_of(services.loader),
     )
     selection.record_start()
     return AssembledSession(session=session, fallback_message=choice.fallback_message)

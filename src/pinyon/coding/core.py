@@ -15,6 +15,7 @@ from pinyon.coding.compaction.settings import compaction_settings
 from pinyon.coding.compaction.summary import SummaryWriter
 from pinyon.coding.event_hub import EventHub
 from pinyon.coding.hooks import SessionHooks
+from pinyon.coding.prompt_expansion import Expansion
 from pinyon.coding.selection import NO_MODEL, ModelSelection
 from pinyon.coding.system_prompt import SystemPrompt
 from pinyon.coding.toolset import Toolset
@@ -24,7 +25,9 @@ from pinyon.session.session import Session
 
 
 class SessionCore(msgspec.Struct, kw_only=True, dict=True):
-    """The parts of one session. `compaction` replaces what the settings say about it."""
+    """The parts of one session. `compaction` replaces what the settings say about it; `expand`
+    replaces calls of skills and templates in prompts.
+    """
 
     agent: Agent
     session: Session
@@ -36,6 +39,7 @@ class SessionCore(msgspec.Struct, kw_only=True, dict=True):
     hooks: SessionHooks
     clock: Clock = SYSTEM_CLOCK
     compaction: CompactionSettings | None = None
+    expand: Expansion | None = None
     has_context: bool = False
 
     @property

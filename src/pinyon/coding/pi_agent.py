@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pinyon.coding.agent_session import AgentSession
     from pinyon.env import ExecutionEnv
     from pinyon.resources.diagnostic import ResourceDiagnostic
+    from pinyon.resources.loader import ResourceLoader
 
 
 SessionCallback = Callable[["AgentSession"], Awaitable[None] | None]
@@ -98,6 +99,7 @@ class PiAgent:
         execution_env: ExecutionEnv | None = None,
         stream_fn: StreamFn | None = None,
         resource_options: ResourceOptions | None = None,
+        resource_loader: ResourceLoader | None = None,
         services: Services | None = None,
         hooks: SessionHooks | None = None,
         scoped_models: Sequence[ScopedModel] = (),
@@ -120,6 +122,7 @@ class PiAgent:
             auth_storage=auth_storage,
             registry=model_registry,
             options=resource_options,
+            loader=resource_loader,
         )
         if session_manager is None:
             session_manager = LocalSessionManager(cwd=services.cwd, agent_dir=services.agent_dir)

@@ -10,6 +10,7 @@ from pinyon.ai.content import ImageContent, TextContent, UserBlock
 from pinyon.ai.message import UserMessage
 from pinyon.coding.hooks import PromptInput, PromptSource, SessionHooks
 from pinyon.coding.message_queue import MessageQueue, QueueName
+from pinyon.coding.prompt_expansion import Expansion
 from pinyon.coding.prompt_images import image_from
 from pinyon.errors import ConfigError
 
@@ -20,10 +21,13 @@ PromptImage: TypeAlias = ImageContent | dict[str, Any]
 class PromptIntake:
     """Takes texts and images as programs give them, and hands on what is meant for the model."""
 
-    def __init__(self, *, hooks: SessionHooks, queue: MessageQueue, clock: Clock) -> None:
+    def __init__(
+        self, *, hooks: SessionHooks, queue: MessageQueue, clock: Clock, expand: Expansion | None = None
+    ) -> None:
         self._hooks = hooks
         self._queue = queue
         self._clock = clock
+        self._expand = expand
 
     async def accept(
         self, text: str, images: Sequence[PromptImage], source: PromptSource, *, expand: bool = True
@@ -71,4 +75,6 @@ class PromptIntake:
             return None
         if expand:
             prompt.text = await self._hooks.expand(prompt.text)
+            if self._expand is not None:
+                prompt.text = self._expand(prompt.text)
         return prompt

@@ -53,7 +53,7 @@ class RunDriver:
         self._nested = nested
         agent, session, emit = core.agent, core.session, core.events.emit
         self.queue = MessageQueue(agent, emit)
-        self.intake = PromptIntake(hooks=core.hooks, queue=self.queue, clock=core.clock)
+        self.intake = PromptIntake(hooks=core.hooks, queue=self.queue, clock=core.clock, expand=core.expand)
         self.record = RunRecord(session=session, emit=emit, refresh=core.refresh)
         self.retry = AutoRetry(
             policy=lambda: retry_policy(core.settings),

@@ -108,10 +108,13 @@ class SettingsManager:
         return manager
 
     @classmethod
-    def in_memory(cls, settings: Settings | None = None) -> SettingsManager:
-        """Settings that touch no file; `settings` count as the user's."""
+    def in_memory(cls, settings: Settings | None = None, *, project_trusted: bool = False) -> SettingsManager:
+        """Settings that touch no file; `settings` count as the user's.
+
+        `project_trusted` says whether a project's resources may be loaded beside them.
+        """
         text = _json.encode(settings or {}).decode()
-        return cls.from_storage(MemorySettingsStorage({"global": text}))
+        return cls.from_storage(MemorySettingsStorage({"global": text}), project_trusted=project_trusted)
 
     @classmethod
     def from_storage(cls, storage: SettingsStorage, *, project_trusted: bool = True) -> SettingsManager:

@@ -15,6 +15,8 @@ from pinyon.errors import ConfigError, SessionError
 
 if TYPE_CHECKING:
     from pinyon.coding.pi_agent import PiAgent
+    from pinyon.resources.prompt_template import PromptTemplate
+    from pinyon.resources.skill import Skill
 
 Choice = TypeVar("Choice", bound=str)
 Fields = Mapping[str, Any]
@@ -215,9 +217,16 @@ async def get_fork_messages(pi: PiAgent, fields: Fields) -> Answer:
 
 
 async def get_commands(pi: PiAgent, fields: Fields) -> Answer:
-    """Commands that a prompt may name; none are there without extensions, templates and skills."""
-    del pi, fields
-    return {"commands": []}
+    """Commands that a prompt may name: templates, then skills as `skill:<name>`."""
+    del fields
+    resources = pi.services.resources
+    templates = [_command(each, each.name, "prompt") for each in resources.prompts]
+    return {"commands": [*templates, *(_command(each, f"skill:{each.name}", "skill") for each in resources.skills)]}
+
+
+def _command(resource: PromptTemplate | Skill, name: str, source: str) -> dict[str, Any]:
+    command: dict[str, Any] = {"name": name, "description": resource.description, "source": source}
+    return command | ({"sourceInfo": resource.source_info.to_wire()} if resource.source_info is not None else {})
 
 
 async def set_session_name(pi: PiAgent, fields: Fields) -> Answer:
