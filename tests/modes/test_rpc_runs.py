@@ -231,3 +231,26 @@ def test_export_html_answers_with_the_path_and_refuses_an_unsaved_session(rpc: R
     name = rpc.ask({"id": "g", "type": "export_html"})["data"]["path"]
     assert name.startswith("pi-session-")
     assert (home.project / name).exists()
+
+
+def test_modes_and_switches_are_stored_in_the_users_settings(rpc: RpcProcess, home: Home) -> None:
+    before = json.loads((home.agent_dir / "settings.json").read_text())
+    for command in (
+        {"type": "set_steering_mode", "mode": "all"},
+        {"type": "set_follow_up_mode", "mode": "all"},
+        {"type": "set_auto_compaction", "enabled": False},
+        {"type": "set_auto_retry", "enabled": False},
+        {"type": "set_thinking_level", "level": "high"},
+    ):
+        assert rpc.ask(command)["success"] is True
+    state = rpc.ask({"type": "get_state"})["data"]
+    assert (state["steeringMode"], state["followUpMode"], state["autoCompactionEnabled"]) == ("all", "all", False)
+    assert rpc.ask({"type": "set_steering_mode", "mode": "sometimes"})["success"] is False
+    assert rpc.close()[0] == 0
+    assert json.loads((home.agent_dir / "settings.json").read_text()) == {
+        **before,
+        "steeringMode": "all",
+        "followUpMode": "all",
+        "compaction": {"enabled": False},
+        "retry": {**before["retry"], "enabled": False},
+    }

@@ -42,6 +42,7 @@ from pinyon.coding.system_prompt import SystemPrompt
 from pinyon.coding.toolset import Toolset
 from pinyon.coding.tree_navigation import SummaryWish, TreeNavigation
 from pinyon.errors import AgentBusyError, ModelError
+from pinyon.resources import setting as _setting
 from pinyon.resources.settings import CompactionSettings, SettingsManager
 from pinyon.session.recorder import SessionRecorder
 from pinyon.session.session import Session
@@ -466,20 +467,22 @@ class AgentSession(SessionView):
         return self.toolset.get(name)
 
     def set_auto_compaction_enabled(self, enabled: bool) -> None:
-        """Switch automatic compaction for this process."""
-        self.settings.apply_overrides({"compaction": {"enabled": enabled}})
+        """Switch automatic compaction, here and in the user's settings."""
+        self.settings.set(_setting.COMPACTION_ENABLED, enabled)
 
     def set_auto_retry_enabled(self, enabled: bool) -> None:
-        """Switch automatic retry for this process."""
-        self.settings.apply_overrides({"retry": {"enabled": enabled}})
+        """Switch automatic retry, here and in the user's settings."""
+        self.settings.set(_setting.RETRY_ENABLED, enabled)
 
     def set_steering_mode(self, mode: QueueMode) -> None:
-        """How many steering messages one turn takes."""
+        """How many steering messages one turn takes, here and in the user's settings."""
         self.agent.steering_mode = mode
+        self.settings.set(_setting.STEERING_MODE, mode)
 
     def set_follow_up_mode(self, mode: QueueMode) -> None:
-        """How many follow-up messages one turn takes."""
+        """How many follow-up messages one turn takes, here and in the user's settings."""
         self.agent.follow_up_mode = mode
+        self.settings.set(_setting.FOLLOW_UP_MODE, mode)
 
     async def dispose(self) -> None:
         """Abort what runs, forget the listeners and let go of the session's file."""

@@ -315,6 +315,7 @@ class PiAgent:
             return
         self._is_disposed = True
         await self._tear_down("quit", None)
+        await self.services.settings.flush()
         await self.services.auth_storage.flush()
 
     async def __aenter__(self) -> PiAgent:
