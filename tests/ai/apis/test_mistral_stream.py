@@ -97,6 +97,10 @@ def test_a_signature_of_thinking_is_kept() -> None:
          fragment("1}", index=0), fragment("2}", index=1)],
         [fragment({"n": 1}, "a", index=0, id="aaaaaaaa1"), fragment({"n": 2}, "b", index=1)],
         [fragment('{"n":1}', "a", index=0, id="null"), fragment('{"n":2}', "b", index=1, id="null")],
+        [fragment('{"n":1}', "a", index=0, id="x"), fragment('{"n":', "b", index=1, id="x"), fragment("2}", index=1)],
+        [fragment('{"n":1}', "a", index=0, id="x"), fragment('{"n":', "b", index=1, id="x"),
+         fragment("2}", index=1, id="x")],
+        [fragment('{"n":', "a", id="x"), fragment('{"n":2}', "b", id="y"), fragment("1}", id="x")],
         [fragment({}, "a", index=0, id="a"), fragment('{"n":1}', index=0, id="a"), fragment('{"n":2}', "b", index=1)],
     ],
 )  # fmt: skip

@@ -65,7 +65,8 @@ async def google_events(
         while not run.is_over:
             for sse in await run.next_events():
                 value = json_event(sse.data)
-                await run.exchange.tell(value)
+                if options.on_provider_stream_event is not None:
+                    await run.exchange.tell(value)
                 for event in run.reader.take(value):
                     yield event
         for event in run.reader.finish_blocks():

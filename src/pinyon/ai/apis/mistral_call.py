@@ -39,10 +39,10 @@ class CallReader:
         given_id = json_text(fragment.get("id"))
         given_id = "" if given_id in _NO_ID else given_id
         events: list[UpdateEvent] = []
-        call = self._continued(place, given_id)
+        call, name = self._continued(place, given_id), json_text(function.get("name"))
         if call is None:
-            name = json_text(function.get("name"))
-            start = self._answer.toolcall_start(given_id or self._new_id(), name)
+            is_taken = any(other.given_id == given_id for other in self._calls)
+            start = self._answer.toolcall_start(self._new_id() if is_taken or not given_id else given_id, name)
             call = _OpenCall(start.content_index, place, given_id)
             self._calls.append(call)
             events.append(start)
@@ -53,15 +53,13 @@ class CallReader:
         return events
 
     def _continued(self, place: int | None, given_id: str) -> _OpenCall | None:
-        if given_id:
-            known = next((call for call in self._calls if call.given_id == given_id), None)
-            if known is not None:
-                return known if place is None or known.place in (None, place) else None
-        same = [call for call in self._calls if place is None or call.place in (None, place)]
-        last = same[-1] if same else None
-        if last is not None and given_id and last.given_id != given_id:
-            return None
-        return last
+        """The call that a fragment goes on with: the newest at its place that no other id tells apart."""
+        for call in reversed(self._calls):
+            if place is None or call.place in (None, place):
+                is_other = bool(given_id) and call.given_id != given_id
+                if not is_other:
+                    return call
+        return None
 
     def _new_id(self) -> str:
         """An id that no other call of the conversation is likely to have, the same each time the answer is read."""
