@@ -11,7 +11,7 @@ from pinyon.ai.model import Model
 from pinyon.ai.model_registry import ModelRegistry
 from pinyon.ai.option import StreamOptions
 from pinyon.ai.virtual_model import Route, RouteRequest, VirtualModel
-from pinyon.coding.virtual_route import STATE_ENTRY, routed_stream
+from pinyon.coding.virtual_route import STATE_ENTRY, chosen_virtual, routed_stream
 from pinyon.session.session import Session
 from pinyon.testing.fake_openai import openai_answer
 from pinyon.testing.fake_server import FakeServer
@@ -49,3 +49,23 @@ def test_the_state_of_a_route_belongs_to_the_branch() -> None:
     assert seen == [None, {"count": 1}, None]
     data = [entry.data for entry in tree.get_entries() if entry.type == "custom" and entry.custom_type == STATE_ENTRY]
     assert data[0] == {"provider": "mine", "modelId": "auto", "state": {"count": 1}}
+
+
+def test_a_resumed_branch_goes_on_with_the_virtual_model_that_it_chose() -> None:
+    registry = ModelRegistry.in_memory(AuthStorage.in_memory({}))
+    tree = Session.in_memory()
+    start = tree.append_model_change("mine", "auto")
+    assert chosen_virtual(registry, tree) is None
+    real = Model(id="m", name="m", api="faux", provider="real", base_url="")
+    remove = registry.register_virtual_model(
+        VirtualModel(provider="mine", id="auto", route=lambda _: Route(model=real))
+    )
+    chosen = chosen_virtual(registry, tree)
+    assert chosen is not None
+    assert chosen.key == ("mine", "auto")
+    tree.append_model_change("real", "m")
+    assert chosen_virtual(registry, tree) is None
+    tree.branch(start)
+    assert chosen_virtual(registry, tree) is not None
+    remove()
+    assert chosen_virtual(registry, tree) is None

@@ -28,7 +28,7 @@ from pinyon.coding.services import Services
 from pinyon.coding.system_prompt import SystemPrompt
 from pinyon.coding.tool_context import SessionToolContext
 from pinyon.coding.toolset import CallContext, NoTools, ToolChoice, Toolset
-from pinyon.coding.virtual_route import routed_stream
+from pinyon.coding.virtual_route import chosen_virtual, routed_stream
 from pinyon.env import ExecutionEnv
 from pinyon.resources.settings import SettingsManager
 from pinyon.session.llm_message import convert_to_llm
@@ -116,7 +116,7 @@ async def assemble_session(services: Services, tree: Session, parts: SessionPart
 async def _choose(services: Services, tree: Session, parts: SessionParts) -> _Choice:
     settings, registry = services.settings, services.registry
     projection = tree.build_session_projection()
-    model, fallback = parts.model, None
+    model, fallback = parts.model or chosen_virtual(registry, tree), None
     if model is None and projection.model is not None:
         model, fallback = await registry.restored_model(projection.model.provider, projection.model.model_id)
     if model is None:

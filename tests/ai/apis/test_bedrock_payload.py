@@ -168,7 +168,10 @@ def test_cache_points_are_for_models_that_know_them(model_id: str, name: str, ha
 
 def test_cache_points_can_be_forced_and_forbidden_and_made_long() -> None:
     nova = {"id": "amazon.nova-pro-v1:0"}
-    assert json.dumps(body(TALK, nova, env={"AWS_BEDROCK_FORCE_CACHE": "1"})).count("cachePoint") == 2
+    forced = {"AWS_BEDROCK_FORCE_CACHE": "1"}
+    assert json.dumps(body(TALK, nova, env=forced)).count("cachePoint") == 2
+    assert json.dumps(body(TALK, {"id": "my-profile", "name": "Claude"}, env=forced)).count("cachePoint") == 2
+    assert "cachePoint" not in json.dumps(body(TALK, {"id": "anthropic.claude-3-haiku-20240307-v1:0"}, env=forced))
     assert "cachePoint" not in json.dumps(body(TALK, cache_retention="none"))
     assert body(TALK, cache_retention="long")["system"][1] == {"cachePoint": {"type": "default", "ttl": "1h"}}
 

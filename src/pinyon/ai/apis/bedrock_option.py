@@ -170,6 +170,6 @@ def _cache_point(model: Model, options: StreamOptions, env: AwsEnvironment) -> d
 
 
 def _has_caching(model: Model, env: AwsEnvironment) -> bool:
-    if family_of(model) == "claude":
-        return _CACHING.search(_versions(model)) is not None
+    if family_of(model) == "claude" and _CACHING.search(_versions(model)):
+        return True
     return env.is_on("AWS_BEDROCK_FORCE_CACHE") and "claude" not in model.id.lower()
