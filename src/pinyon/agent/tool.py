@@ -233,5 +233,20 @@ class ToolDefinition(ToolDeclaration, kw_only=True):
         return await outcome if inspect.isawaitable(outcome) else outcome
 
 
+def definition_of(tool: AgentTool | ToolDefinition) -> ToolDefinition:
+    """A tool as a product keeps it; a plain one gets no context when it runs."""
+    if isinstance(tool, ToolDefinition):
+        return tool
+
+    def run(
+        tool_call_id: str, params: dict[str, Any], signal: AbortSignal, on_update: ToolUpdate, ctx: ToolContext
+    ) -> Awaitable[AgentToolResult] | AgentToolResult:
+        del ctx
+        return tool.execute(tool_call_id, params, signal, on_update)
+
+    shared = {name: getattr(tool, name) for name in ToolDeclaration.__struct_fields__}
+    return ToolDefinition(**shared, execute=run)
+
+
 def _ignore_update(result: AgentToolResult) -> None:
     """Nobody watches."""

@@ -20,7 +20,7 @@ from pinyon.agent.event import MessageEnd
 from pinyon.agent.queue import QueueMode
 from pinyon.agent.tool import ToolDefinition
 from pinyon.ai.content import ImageContent, TextContent, UserBlock
-from pinyon.ai.message import AgentMessage, CustomMessage, UserMessage
+from pinyon.ai.message import AgentMessage, CustomMessage, SystemMessage, UserMessage
 from pinyon.ai.model import Model, ThinkingLevel
 from pinyon.ai.resolver import ScopedModel
 from pinyon.ai.session_resource import cleanup_session_resources
@@ -292,7 +292,10 @@ class AgentSession(SessionView):
 
     async def _deliver_waiting(self) -> None:
         control = self._driver.control
-        if self.agent.has_queued_messages() and self.is_idle and not control.abort_requested and self.model is not None:
+        if not self.agent.has_queued_messages() or not self.is_idle or control.abort_requested:
+            return
+        has_begun = any(not isinstance(message, SystemMessage) for message in self.messages)
+        if has_begun and self.model is not None:  # else they go with the next prompt
             await control.resume()
 
     def abort_compaction(self) -> None:
@@ -319,10 +322,12 @@ class AgentSession(SessionView):
         if summarize and self.model is None:
             raise ModelError("a model is needed to summarise the branch; choose one or move without a summary")
         wish = SummaryWish(custom_instructions=custom_instructions, replace_instructions=replace_instructions)
+        waiting = self.pending_message_count
         try:
             return await self._driver.navigator.navigate(target_id, summarize=summarize, wish=wish, label=label)
         finally:
-            await self._deliver_waiting()
+            if self.pending_message_count > waiting:  # what came meanwhile is not left lying
+                await self._deliver_waiting()
 
     def abort_branch_summary(self) -> None:
         """Stop a move in the tree that is summarising; the leaf stays where it was."""

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from pinyon.agent.agent import Agent
-from pinyon.agent.tool import AgentTool, ToolDefinition
+from pinyon.agent.tool import AgentTool, ToolDefinition, definition_of
 from pinyon.ai.message import AgentMessage, Message
 from pinyon.ai.model import Model, ThinkingLevel, parse_level
 from pinyon.ai.option import StreamOptions
@@ -38,7 +38,10 @@ from pinyon.tools.factory import create_tool_definition
 
 
 class SessionParts(msgspec.Struct, kw_only=True):
-    """What a program chose for its sessions; None and empty leave the choice to session, settings and defaults."""
+    """What a program chose for its sessions; None and empty leave the choice to session, settings and defaults.
+
+    `base_tools` take the place of the built-in tools, `stream_options` are the defaults of every request.
+    """
 
     model: Model | None = None
     thinking_level: ThinkingLevel | None = None
@@ -46,6 +49,8 @@ class SessionParts(msgspec.Struct, kw_only=True):
     exclude_tools: Sequence[str] = ()
     no_tools: NoTools | None = None
     custom_tools: Sequence[ToolDefinition] = ()
+    base_tools: Sequence[AgentTool | ToolDefinition] | None = None
+    stream_options: StreamOptions | None = None
     execution_env: ExecutionEnv | None = None
     stream_fn: StreamFn | None = None
     hooks: SessionHooks | None = None
@@ -76,6 +81,7 @@ async def assemble_session(services: Services, tree: Session, parts: SessionPart
     events = EventHub()
     settings = services.settings
     agent = _agent(parts.stream_fn or routed_stream(services.registry, tree), settings, tree.get_session_id())
+    agent.stream_options = parts.stream_options
     selection = ModelSelection(
         agent=agent,
         session=tree,
@@ -169,9 +175,12 @@ def _toolset(services: Services, tree: Session, parts: SessionParts, agent: Agen
     )
     toolset = Toolset(context=context, choice=choice, on_change=run_with)
     cwd, env, options = tree.get_cwd(), parts.execution_env, _tool_options(services.settings)
-    toolset.offer_builtin(
-        TOOL_NAMES, lambda name: create_tool_definition(name, cwd, env=env, options=options.get(name))
-    )
+    if parts.base_tools is None:
+        toolset.offer_builtin(
+            TOOL_NAMES, lambda name: create_tool_definition(name, cwd, env=env, options=options.get(name))
+        )
+    else:
+        toolset.register(map(definition_of, parts.base_tools))
     toolset.register(parts.custom_tools)
     return toolset
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from pinyon.ai.model import Model
 from pinyon.resources.settings import CompactionSettings, SettingsManager
 
+DEFAULT_COMPACTION_SETTINGS = CompactionSettings()
+"""What holds where nobody chose otherwise."""
+
 
 def should_compact(tokens: int, window: int, settings: CompactionSettings) -> bool:
     """Whether a context of `tokens` leaves too little of `window`."""
