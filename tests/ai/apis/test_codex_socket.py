@@ -131,7 +131,8 @@ def test_another_setting_begins_anew() -> None:
 
 @pytest.mark.parametrize("code", ["previous_response_not_found", "websocket_connection_limit_reached"])
 def test_a_forgotten_conversation_is_sent_whole_on_a_new_socket(code: str) -> None:
-    refusal: SocketReply = [{"type": "error", "status": 400, "error": {"code": code, "message": "no"}}]
+    news = {"type": "codex.rate_limits", "plan_type": "plus"}
+    refusal: SocketReply = [news, {"type": "error", "status": 400, "error": {"code": code, "message": "no"}}]
     said, server = talked([CHAT[0], refusal, CHAT[1]], 2)
     assert said[1].text == "two"
     assert [frame.connection for frame in server.frames] == [0, 0, 1]
@@ -270,6 +271,14 @@ def test_an_abort_ends_the_stream_and_the_socket() -> None:
     assert last.reason == "aborted"
     assert last.error.text == "half an"
     assert (later.text, [frame.connection for frame in server.frames]) == ("two", [0, 1])
+
+
+@pytest.mark.parametrize("proxy", ["http://127.0.0.1:9", "socks5://127.0.0.1:9"])
+def test_a_proxy_that_does_not_work_leaves_the_request_to_http(proxy: str) -> None:
+    (said,), server = talked(CHAT, env={"HTTP_PROXY": proxy, "NO_PROXY": ""}, timeout_ms=5000)
+    assert server.frames == []
+    assert said.stop_reason == "error"
+    assert [diagnostic.type for diagnostic in said.diagnostics or ()] == ["provider_transport_failure"]
 
 
 def test_an_abort_while_connecting_is_an_abort() -> None:

@@ -218,7 +218,7 @@ async def _connect(url: str, headers: Mapping[str, str], options: StreamOptions)
             proxy=proxy_for("http" + url.removeprefix("ws"), options.env),
             **more,
         )
-    except WebSocketException as error:
+    except (WebSocketException, ImportError) as error:  # some proxies need further packages
         raise TransportError(f"WebSocket error: {error}", "protocol") from error
 
 

@@ -61,7 +61,10 @@ class SocketSource:
             body = self._call.continued(held)
         await socket.send(b'{"type":"response.create",' + body[1:])
         await self._exchange.answered(SWITCHED, socket.response_headers)
-        return await self._receive()
+        event = await self._receive()
+        while event.type != "error" and not event.type.startswith("response."):
+            event = await self._receive()  # news of the service, such as limits, that is no part of an answer
+        return event
 
     @property
     def _continues(self) -> bool:
