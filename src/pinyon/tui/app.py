@@ -7,6 +7,7 @@ task that this application owns and ends.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import time
 from collections.abc import Coroutine
@@ -38,6 +39,7 @@ from pinyon.tui.palette import Palette, background_is_dark, palette_for
 from pinyon.tui.pending import Pending
 from pinyon.tui.place import home_short
 from pinyon.tui.router import Router
+from pinyon.tui.seam import AppSeam
 from pinyon.tui.search_bar import SearchBar
 from pinyon.tui.spinner import FRAME_S, Spinner
 from pinyon.tui.start import InteractiveStart
@@ -54,6 +56,7 @@ NoticeKind = Literal["status", "info", "warning", "error"]
 _HINT_S = 2.5
 _FOOTER_S = 0.1
 _TOOL_CLOCK_S = 1.0
+_LAST_WORDS_S = 5.0
 
 
 class MainScreen(Screen[None], inherit_bindings=False):
@@ -79,6 +82,7 @@ class PinyonApp(App[int], inherit_bindings=False):
         self.is_dark = terminal_is_dark(os.environ.get("COLORFGBG", ""))
         self.tone = self._first_tone()
         self.transcript = Transcript(id="transcript")
+        self.header = HeaderBlock(lambda: self.keymap)
         self.search_bar = SearchBar(self.transcript, id="search")
         self.pending = Pending(id="pending")
         self.above = WidgetArea(is_apart=True, id="above")
@@ -94,8 +98,9 @@ class PinyonApp(App[int], inherit_bindings=False):
         self.completer = self._make_completer()
         self.router = Router(self)
         self.desk: Desk | None = None
+        self.seam = AppSeam(self)
         self.exit_status = 0
-        self.terminal_is_gone = False
+        self.start_fault: str | None = None
         self.statuses: dict[str, str] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._ticker: Timer | None = None
@@ -151,7 +156,7 @@ class PinyonApp(App[int], inherit_bindings=False):
         self.footer.facts = FooterFacts(place=home_short(self.start_options.cwd), has_model=True)
         self.editor.placeholder = "Ask, or / for commands"
         self.use_keymap(self.keymap)
-        self.transcript.add(HeaderBlock(self.keymap))
+        self.transcript.add(self.header)
         self.editor.focus()
         self.call_after_refresh(self._begin)
 
@@ -162,9 +167,14 @@ class PinyonApp(App[int], inherit_bindings=False):
     async def _open(self) -> None:
         self.spinner.start("starting", "Starting")
         await asyncio.to_thread(_import_heavy)
+        from pinyon.errors import PinyonError
         from pinyon.tui.desk import open_desk
 
-        await open_desk(self)
+        try:
+            await open_desk(self)
+        except (PinyonError, OSError) as error:
+            self.start_fault = str(error)
+            self.exit(1)
 
     def set_tone(self, tone: Tone) -> None:
         """Draw everything in other colours or with other settings."""
@@ -487,9 +497,15 @@ class PinyonApp(App[int], inherit_bindings=False):
     # The end.
 
     def on_terminal_gone(self) -> None:
-        """The terminal was closed: stop without writing to it; the session is safe in its file."""
-        self.terminal_is_gone = True
-        self.exit(129)
+        """The terminal was closed."""
+        self.start(self.die())
+
+    async def die(self) -> None:
+        """End without a terminal: close the session, then stop at once."""
+        if self.desk is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.desk.pi.dispose(), _LAST_WORDS_S)
+        os._exit(129)
 
     def print_fault(self) -> None:
         """Say what ended the program, after the screen is back."""

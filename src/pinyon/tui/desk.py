@@ -19,7 +19,7 @@ from pinyon.tui.block.notice import NoticeBlock
 from pinyon.tui.command.builtin import builtin_commands
 from pinyon.tui.conversation import Conversation
 from pinyon.tui.footer import FooterFacts
-from pinyon.tui.header import HeaderBlock, ResourcesBlock
+from pinyon.tui.header import ResourcesBlock
 from pinyon.tui.message_block import Renderers
 from pinyon.tui.model_switch import ModelSwitch
 from pinyon.tui.outside import Outside
@@ -97,7 +97,7 @@ class Desk:
         app.pending.update_rows()
         app.transcript.clear()
         if self.is_header_shown:
-            app.transcript.add(HeaderBlock(app.keymap))
+            app.transcript.add(app.header)
         self._show_resources()
         self.conversation = self._new_conversation(session)
         self.conversation.load()

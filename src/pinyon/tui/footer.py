@@ -12,6 +12,7 @@ from pinyon.tui.grapheme import fit
 from pinyon.tui.quantity import shown_tokens
 from pinyon.tui.rows import RowsWidget
 from pinyon.tui.tone import Tone
+from pinyon.tui.widget_area import RowMaker
 
 _GAP = 2
 
@@ -46,9 +47,12 @@ class Footer(RowsWidget):
         super().__init__(id=id)
         self.facts = FooterFacts()
         self.tone = Tone()
+        self.replacement: RowMaker | None = None
 
     def build(self, width: int) -> list[Strip]:
         """Place, numbers with the model, and what extensions have to say."""
+        if self.replacement is not None:
+            return self.replacement(width, self.tone)
         pad = 1 if width > 30 else 0
         room = max(1, width - 2 * pad)
         rows = [self._place(room), self._numbers(room)]

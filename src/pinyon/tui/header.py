@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rich.text import Text
 from textual.strip import Strip
 
@@ -10,6 +12,7 @@ from pinyon.tui.block.block import Block, inner_width, padded
 from pinyon.tui.canvas import blank, clean, text_rows
 from pinyon.tui.keymap import Keymap
 from pinyon.tui.tone import Tone
+from pinyon.tui.widget_area import RowMaker
 
 _SECTION_ROLE = "mdHeading"
 
@@ -17,12 +20,20 @@ _SECTION_ROLE = "mdHeading"
 class HeaderBlock(Block):
     """Two lines that say what this is and how to get on. Text of the user may hide it (`quietStartup`)."""
 
-    def __init__(self, keymap: Keymap) -> None:
+    def __init__(self, keymap: Callable[[], Keymap]) -> None:
         super().__init__()
         self._keymap = keymap
+        self._make: RowMaker | None = None
+
+    def replace(self, make: RowMaker | None) -> None:
+        """Show other rows; None for the usual ones."""
+        self._make = make
+        self.changed()
 
     def render(self, width: int, tone: Tone) -> list[Strip]:
         """Mark, version and keys."""
+        if self._make is not None:
+            return self._make(width, tone)
         room = inner_width(width, tone)
         first = Text()
         first.append("▟▙ ", tone.style("accent"))
@@ -35,7 +46,7 @@ class HeaderBlock(Block):
         return padded(rows, tone)
 
     def _hints(self, tone: Tone) -> Text:
-        hint = self._keymap.hint
+        hint = self._keymap().hint
         pairs = [
             (hint("app.interrupt"), "stops"),
             (f"{hint('app.clear')} twice", "quits"),

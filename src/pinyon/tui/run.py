@@ -7,9 +7,11 @@ import os
 import signal
 import sys
 
+from pinyon._util.terminal import strip_terminal_control
 from pinyon.tui.app import PinyonApp
 from pinyon.tui.leaving import farewell
 from pinyon.tui.start import InteractiveStart
+from pinyon.tui.terminal import terminal_answers
 
 _CODES = {"SIGTERM": 143, "SIGHUP": 129}
 
@@ -18,9 +20,10 @@ def run_interactive(start: InteractiveStart) -> int:
     """Show the interactive mode on the terminal of this process; returns the exit code."""
     app = PinyonApp(start)
     asyncio.run(_run(app))
-    if app.terminal_is_gone:
-        os._exit(129)
-    if app.return_code:
+    if app.start_fault is not None:
+        sys.stderr.write(strip_terminal_control(f"Error: {app.start_fault}") + "\n")
+        return 1
+    if app.return_code and not app.exit_status:
         app.print_fault()
         return app.return_code
     text = farewell(app)
@@ -49,7 +52,10 @@ def _handle(loop: asyncio.AbstractEventLoop, number: int, app: PinyonApp, code: 
         if app.exit_status == code:
             os._exit(code)
         app.exit_status = code
-        app.quit()
+        if terminal_answers():
+            app.quit()
+        else:
+            app.start(app.die())
 
     try:
         loop.add_signal_handler(number, on_signal)

@@ -34,6 +34,7 @@ class Spinner:
         self._now = now
         self._running: dict[str, Indicator] = {}
         self.cancel_hint = "Esc"
+        self.working_text = "Working"
 
     def start(self, kind: IndicatorKind, text: str, *, for_s: float | None = None) -> None:
         """Show that something began; a pause ends after `for_s` seconds."""

@@ -9,7 +9,7 @@ import os
 import selectors
 import sys
 from codecs import getincrementaldecoder
-from typing import Any
+from typing import Any, TextIO, cast
 
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
@@ -25,12 +25,35 @@ class TerminalGone(Message):
     """The terminal was closed."""
 
 
+class _TolerantFile:
+    """Standard output that may be gone: what cannot be written any more is dropped, so that nobody waits for it."""
+
+    def __init__(self, file: TextIO | None) -> None:
+        self._file = file
+
+    def write(self, text: str) -> None:
+        """Write, or drop."""
+        if self._file is not None:
+            try:
+                self._file.write(text)
+            except (OSError, ValueError):
+                self._file = None
+
+    def flush(self) -> None:
+        """Flush, or drop."""
+        if self._file is not None:
+            try:
+                self._file.flush()
+            except (OSError, ValueError):
+                self._file = None
+
+
 class TerminalDriver(LinuxDriver):
     """Textual's driver with our decoder, on standard output."""
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
-        self._file = sys.__stdout__
+        self._file = cast("Any", _TolerantFile(sys.__stdout__))
         self._wake_read, self._wake_write = os.pipe()
         self.decoder = InputDecoder()
 
@@ -52,7 +75,8 @@ class TerminalDriver(LinuxDriver):
 
     def disable_input(self) -> None:
         """Stop reading at once."""
-        os.write(self._wake_write, b"x")
+        if self._key_thread is not None and self._key_thread.is_alive():
+            os.write(self._wake_write, b"x")
         super().disable_input()
 
     def run_input_thread(self) -> None:
@@ -67,7 +91,7 @@ class TerminalDriver(LinuxDriver):
                 files = {key.fd for key, _ in ready}
                 if self._wake_read in files:
                     os.read(self._wake_read, 1024)
-                    continue
+                    return
                 if not files:
                     self._send(self.decoder.flush())
                     continue
@@ -86,6 +110,17 @@ class TerminalDriver(LinuxDriver):
     def _send(self, messages: list[Message]) -> None:
         for message in messages:
             self.process_message(message)
+
+
+def terminal_answers() -> bool:
+    """Whether the terminal of standard input is still there."""
+    import termios
+
+    try:
+        termios.tcgetattr(sys.stdin.fileno())
+    except (termios.error, OSError, ValueError):
+        return False
+    return True
 
 
 def _escape_delay(environ: Any) -> float:

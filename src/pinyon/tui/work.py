@@ -164,7 +164,7 @@ class Work:
         spinner = app.spinner
         match event:
             case TurnStart():
-                spinner.start("working", "Working")
+                spinner.start("working", spinner.working_text)
             case MessageUpdate(assistant_message_event=TextDelta() | ThinkingDelta() | ToolCallDelta() as delta):
                 spinner.streamed(len(delta.delta))
             case MessageEnd():
