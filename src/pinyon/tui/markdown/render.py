@@ -13,7 +13,7 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
-from pinyon.tui.canvas import blank, clean, hard_rows, inset, plain, rendered, text_row, text_rows
+from pinyon.tui.canvas import blank, clamped, clean, hard_rows, inset, plain, rendered, text_row, text_rows
 from pinyon.tui.markdown.code import highlighted
 from pinyon.tui.markdown.inline import inline_text
 from pinyon.tui.tone import Tone
@@ -43,7 +43,8 @@ def markdown_rows(source: str, width: int, tone: Tone, base: Style = _NONE) -> t
     from markdown_it.tree import SyntaxTreeNode
 
     root = SyntaxTreeNode(markdown_parser().parse(clean(source)))
-    return tuple(_blocks(root.children, max(1, width), tone, base, is_tight=False))
+    width = max(1, width)
+    return tuple(clamped(row, width, base) for row in _blocks(root.children, width, tone, base, is_tight=False))
 
 
 def _blocks(nodes: list[SyntaxTreeNode], width: int, tone: Tone, base: Style, *, is_tight: bool) -> list[Strip]:

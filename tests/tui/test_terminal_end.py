@@ -1,0 +1,135 @@
+"""Real processes in a pseudo-terminal: whatever ends the program, the terminal is as before and the session is kept."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+if sys.platform == "win32":
+    pytest.skip("pseudo-terminals are a thing of Unix", allow_module_level=True)
+import pty
+
+PINYON = [sys.executable, "-m", "pinyon"]
+
+
+class Program:
+    """The program in a pseudo-terminal of its own session."""
+
+    def __init__(self, home: Path, *arguments: str) -> None:
+        self.master, slave = pty.openpty()
+        self.before = termios.tcgetattr(slave)
+        self.slave = slave
+        environ = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
+        environ |= {"HOME": str(home), "TERM": "xterm-256color", "PI_OFFLINE": "1", "COLUMNS": "80", "LINES": "24"}
+        self.process = subprocess.Popen(
+            [*PINYON, *arguments],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            cwd=home,
+            env=environ,
+            start_new_session=True,
+        )
+        self.seen = b""
+
+    def until(self, text: str, limit_s: float = 40) -> None:
+        began = time.monotonic()
+        while text.encode() not in self.seen:
+            assert time.monotonic() - began < limit_s, self.seen[-500:]
+            self.read(0.2)
+
+    def read(self, wait_s: float) -> None:
+        if select.select([self.master], [], [], wait_s)[0]:
+            try:
+                self.seen += os.read(self.master, 1 << 16)
+            except OSError:
+                return
+
+    def end(self, limit_s: float = 30) -> int:
+        began = time.monotonic()
+        while self.process.poll() is None:
+            assert time.monotonic() - began < limit_s, "the program did not end"
+            self.read(0.05)
+        self.read(0.1)
+        return self.process.returncode
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        for fd in (self.master, self.slave):
+            try:
+                os.close(fd)
+            except OSError:
+                continue
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    return folder
+
+
+def test_leaving_gives_the_terminal_back(home: Path) -> None:
+    program = Program(home)
+    try:
+        program.until("No model can be used yet")
+        os.write(program.master, b"\x04")
+        assert program.end() == 0
+        assert b"\x1b[?1049l" in program.seen
+        assert termios.tcgetattr(program.slave) == program.before
+    finally:
+        program.close()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_gives_the_terminal_back_and_names_itself(home: Path, number: signal.Signals, code: int) -> None:
+    program = Program(home)
+    try:
+        program.until("No model can be used yet")
+        program.process.send_signal(number)
+        assert program.end() == code
+        assert b"\x1b[?1049l" in program.seen
+        assert termios.tcgetattr(program.slave) == program.before
+    finally:
+        program.close()
+
+
+def test_a_terminal_that_is_closed_ends_the_program(home: Path) -> None:
+    program = Program(home)
+    try:
+        program.until("No model can be used yet")
+        os.close(program.slave)
+        os.close(program.master)
+        assert program.process.wait(timeout=30) == 129
+    finally:
+        program.close()
+
+
+def test_what_is_typed_before_the_screen_is_there_is_in_the_editor(home: Path) -> None:
+    program = Program(home)
+    try:
+        os.write(program.master, b"early")
+        program.until("No model can be used yet")
+        program.until("early")
+    finally:
+        program.close()
+
+
+def test_a_start_that_fails_says_why_on_the_normal_screen(home: Path) -> None:
+    program = Program(home, "--session", "no-such-session")
+    try:
+        assert program.end(40) == 1
+        tail = program.seen.rpartition(b"\x1b[?1049l")[2]
+        assert b"there is no session 'no-such-session'" in tail
+    finally:
+        program.close()
