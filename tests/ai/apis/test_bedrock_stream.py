@@ -289,7 +289,8 @@ def test_a_wait_beyond_the_limit_fails_at_once() -> None:
     reply = error_reply(429, "ThrottlingException", "slow", {"retry-after": "9999"})
     with FakeServer([reply]) as server:
         message = final_message(collect(stream(server)))
-    assert message.stop_reason == "error"
+    assert str(message.error_message).startswith("Throttling error: slow; the server asked for a retry delay of 9999 s")
+    assert is_retryable_assistant_error(message)
     assert len(server.requests) == 1
 
 

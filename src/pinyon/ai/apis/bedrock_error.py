@@ -19,6 +19,9 @@ _PREFIXES = {
     "throttlingexception": "Throttling error",
     "serviceunavailableexception": "Service unavailable",
 }
+_DELAY_ASKED = "; the server asked for a retry delay"
+"""How the text goes on where a wait was longer than allowed (see `open_with_retry`)."""
+
 _RETENTION_DOCS = "https://docs.aws.amazon.com/bedrock/latest/userguide/data-retention.html"
 
 
@@ -53,7 +56,11 @@ def refusal(error: HttpStatusError) -> ProviderError:
     message = _string(body, "message") or _string(body, "Message")
     if not code:
         return error
-    return BedrockError(code, message, error.status, error.headers.get("x-amzn-requestid", ""))
+    _, asked, delay = str(error).rpartition(_DELAY_ASKED)
+    failure = BedrockError(code, message, error.status, error.headers.get("x-amzn-requestid", ""))
+    if asked:
+        failure.args = (f"{failure}{asked}{delay}",)
+    return failure
 
 
 def stream_failure(message: EventMessage, request_id: str) -> BedrockError:
