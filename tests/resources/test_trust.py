@@ -5,12 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pinyon.resources.trust import (
-    TrustStoreError,
-    decide_project_trust,
-    has_gated_resources,
-    read_trust_decision,
-)
+from pinyon.resources.trust import decide_project_trust, has_gated_resources
+from pinyon.resources.trust_store import TrustStoreError, read_trust_decision
 
 
 class Place:
@@ -43,7 +39,17 @@ def place(tmp_path: Path) -> Place:
 
 @pytest.mark.parametrize(
     "name",
-    ["settings.json", "mcp.json", "extensions", "skills", "prompts", "themes", "SYSTEM.md", "APPEND_SYSTEM.md"],
+    [
+        "settings.json",
+        "mcp.json",
+        "extensions",
+        "skills",
+        "prompts",
+        "themes",
+        "SYSTEM.md",
+        "APPEND_SYSTEM.md",
+        "commands",
+    ],
 )
 def test_each_project_resource_needs_trust(place: Place, name: str) -> None:
     assert not has_gated_resources(place.project, home=place.home)

@@ -108,9 +108,14 @@ def _is_terminal() -> bool:
 
 
 def _run_interactive(args: CliArgs, cwd: Path) -> int:
-    """Draw a first picture at once; everything slow happens behind it."""
+    """Draw a first picture at once; everything slow happens behind it.
+
+    A question about the project comes before, on the plain terminal.
+    """
+    from pinyon.cli.trust_terminal import settle_trust
     from pinyon.tui.first_paint import paint_first
 
+    args.session_trust = settle_trust(cwd, args.project_trust)
     first = paint_first(cwd)
     try:
         from pinyon.tui.run import run_interactive
@@ -302,6 +307,7 @@ def _resource_options(args: CliArgs) -> ResourceOptions:
             themes=_absolute(args.themes),
         ),
         trust_override=args.project_trust,
+        session_trust=args.session_trust,
     )
 
 

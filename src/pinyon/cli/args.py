@@ -30,7 +30,8 @@ class ArgumentProblem:
 class CliArgs:
     """What the command line says. Lists that were not given are None or empty, texts None.
 
-    `unknown_flags` maps names without dashes to their value, or True without one.
+    `unknown_flags` maps names without dashes to their value, or True without one. `session_trust` holds what a person
+    answered about projects, by real path; no flag sets it.
     """
 
     def __init__(self) -> None:
@@ -78,6 +79,7 @@ class CliArgs:
         self.append_system_prompt: list[str] = []
         self.no_context_files = False
         self.project_trust: bool | None = None
+        self.session_trust: dict[str, bool] = {}
         self.offline = False
 
         self.extensions: list[str] = []

@@ -13,8 +13,11 @@ if TYPE_CHECKING:
         find_context_files,
         load_project_context_files,
     )
-    from pinyon.resources.diagnostic import ResourceDiagnostic
+    from pinyon.resources.diagnostic import ResourceCollision, ResourceDiagnostic
+    from pinyon.resources.loader import DefaultResourceLoader, LoaderOptions, ResourceLoader, ResourcePaths
+    from pinyon.resources.named_resource import LoadedPrompts, LoadedSkills, LoadedThemes
     from pinyon.resources.prompt_source import load_append_prompt, load_system_prompt
+    from pinyon.resources.prompt_template import PromptTemplate
     from pinyon.resources.settings import (
         CompactionSettings,
         ProviderRetrySettings,
@@ -25,30 +28,49 @@ if TYPE_CHECKING:
     )
     from pinyon.resources.settings_storage import FileSettingsStorage, MemorySettingsStorage, SettingsStorage
     from pinyon.resources.skill import Skill, format_skills_for_prompt
-    from pinyon.resources.trust import (
-        TrustDecision,
-        TrustStoreError,
-        decide_project_trust,
-        has_gated_resources,
-        read_trust_decision,
+    from pinyon.resources.source_info import SourceInfo
+    from pinyon.resources.theme import Theme
+    from pinyon.resources.trust import TrustDecision, decide_project_trust, has_gated_resources
+    from pinyon.resources.trust_question import (
+        ProjectTrust,
+        TrustChoice,
+        TrustQuestion,
+        TrustVerdict,
+        trust_question,
     )
+    from pinyon.resources.trust_store import TrustStoreError, read_trust_decision, save_trust_decisions
 
 __all__ = [
     "CompactionSettings",
     "ContextFile",
     "ContextFiles",
+    "DefaultResourceLoader",
     "FileSettingsStorage",
+    "LoadedPrompts",
+    "LoadedSkills",
+    "LoadedThemes",
+    "LoaderOptions",
     "MemorySettingsStorage",
+    "ProjectTrust",
+    "PromptTemplate",
     "ProviderRetrySettings",
+    "ResourceCollision",
     "ResourceDiagnostic",
+    "ResourceLoader",
+    "ResourcePaths",
     "RetrySettings",
     "SettingsError",
     "SettingsManager",
     "SettingsProblem",
     "SettingsStorage",
     "Skill",
+    "SourceInfo",
+    "Theme",
+    "TrustChoice",
     "TrustDecision",
+    "TrustQuestion",
     "TrustStoreError",
+    "TrustVerdict",
     "decide_project_trust",
     "find_context_files",
     "format_skills_for_prompt",
@@ -57,6 +79,8 @@ __all__ = [
     "load_project_context_files",
     "load_system_prompt",
     "read_trust_decision",
+    "save_trust_decisions",
+    "trust_question",
 ]
 
 __getattr__, __dir__, _names = lazy_exports(
@@ -68,7 +92,10 @@ __getattr__, __dir__, _names = lazy_exports(
             "find_context_files",
             "load_project_context_files",
         ),
-        "pinyon.resources.diagnostic": ("ResourceDiagnostic",),
+        "pinyon.resources.diagnostic": ("ResourceCollision", "ResourceDiagnostic"),
+        "pinyon.resources.loader": ("DefaultResourceLoader", "LoaderOptions", "ResourceLoader", "ResourcePaths"),
+        "pinyon.resources.named_resource": ("LoadedPrompts", "LoadedSkills", "LoadedThemes"),
+        "pinyon.resources.prompt_template": ("PromptTemplate",),
         "pinyon.resources.prompt_source": ("load_append_prompt", "load_system_prompt"),
         "pinyon.resources.settings": (
             "CompactionSettings",
@@ -84,12 +111,16 @@ __getattr__, __dir__, _names = lazy_exports(
             "SettingsStorage",
         ),
         "pinyon.resources.skill": ("Skill", "format_skills_for_prompt"),
-        "pinyon.resources.trust": (
-            "TrustDecision",
-            "TrustStoreError",
-            "decide_project_trust",
-            "has_gated_resources",
-            "read_trust_decision",
+        "pinyon.resources.source_info": ("SourceInfo",),
+        "pinyon.resources.theme": ("Theme",),
+        "pinyon.resources.trust": ("TrustDecision", "decide_project_trust", "has_gated_resources"),
+        "pinyon.resources.trust_question": (
+            "ProjectTrust",
+            "TrustChoice",
+            "TrustQuestion",
+            "TrustVerdict",
+            "trust_question",
         ),
+        "pinyon.resources.trust_store": ("TrustStoreError", "read_trust_decision", "save_trust_decisions"),
     },
 )

@@ -1,7 +1,7 @@
 """Whether a project's own resources may load: what needs trust, what was saved, and the decision without a question.
 
-Decisions are saved in `<agent folder>/trust.json`: an object of real folder paths to true or false. The nearest
-ancestor with a decision counts. Whatever cannot be read or understood means untrusted.
+The nearest ancestor with a saved decision counts (see `trust_store`). Whatever cannot be read or understood means
+untrusted.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from pathlib import Path
 import msgspec
 
 from pinyon._util import config as _config
-from pinyon._util import json as _json
-from pinyon.errors import ConfigError
 from pinyon.resources.setting import ProjectTrustDefault
+from pinyon.resources.trust_store import TrustStoreError, read_trust_decision
 
 GATED_NAMES: tuple[str, ...] = (
     "settings.json",
@@ -25,12 +24,9 @@ GATED_NAMES: tuple[str, ...] = (
     "themes",
     "SYSTEM.md",
     "APPEND_SYSTEM.md",
+    "commands",
 )
 """What under `<project>/.pi` is loaded only in a trusted project."""
-
-
-class TrustStoreError(ConfigError):
-    """Raised when the saved trust decisions cannot be read or understood."""
 
 
 class TrustDecision(msgspec.Struct, frozen=True):
@@ -60,22 +56,6 @@ def has_gated_resources(cwd: str | Path, *, home: Path | None = None) -> bool:
     )
 
 
-def read_trust_decision(cwd: str | Path, agent_dir: Path | None) -> bool | None:
-    """The saved decision for the real path of `cwd` or its nearest ancestor that has one; None without any.
-
-    Raises `TrustStoreError` when the file is not readable or not an object of paths to true, false or null.
-    """
-    if agent_dir is None:
-        return None
-    decisions = _read_store(agent_dir / "trust.json")
-    folder = _real(cwd)
-    for ancestor in (folder, *folder.parents):
-        decision = decisions.get(str(ancestor))
-        if decision is not None:
-            return decision
-    return None
-
-
 def decide_project_trust(
     cwd: str | Path,
     agent_dir: Path | None,
@@ -98,28 +78,6 @@ def decide_project_trust(
     if default == "ask":
         return TrustDecision(trusted=False, reason="undecided", needs_question=True)
     return TrustDecision(default == "always", "default")
-
-
-def _read_store(path: Path) -> dict[str, bool | None]:
-    try:
-        data = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except OSError as error:
-        raise TrustStoreError(
-            f"{str(path)!r} cannot be read: {error.strerror or error}; mend its permissions"
-        ) from error
-    try:
-        value = _json.decode(data.removeprefix(b"\xef\xbb\xbf"))
-    except _json.JsonError as error:
-        raise _bad_store(path, str(error)) from error
-    if not isinstance(value, dict) or not all(item is None or isinstance(item, bool) for item in value.values()):
-        raise _bad_store(path, "it must be an object of folder paths to true or false")
-    return value
-
-
-def _bad_store(path: Path, detail: str) -> TrustStoreError:
-    return TrustStoreError(f"{str(path)!r} is not usable: {detail}; mend or remove it. No project is trusted meanwhile")
 
 
 def _real(path: str | Path) -> Path:
