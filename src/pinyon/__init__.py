@@ -39,7 +39,10 @@ if TYPE_CHECKING:
     from pinyon.ai.stream import AssistantMessageEventStream, StreamFn
     from pinyon.ai.usage import Cost, Usage
     from pinyon.coding.agent_session import AgentSession
+    from pinyon.coding.coding_session import CodingSession, SessionOptions, create_coding_session
     from pinyon.coding.event import AgentSettled, AutoRetryEnd, AutoRetryStart, SessionEvent
+    from pinyon.coding.hooks import SessionHooks
+    from pinyon.coding.limit import Limits
     from pinyon.coding.pi_agent import PiAgent
     from pinyon.coding.run_result import RunResult
     from pinyon.env import ExecutionEnv, LocalEnv, MemoryEnv
@@ -82,12 +85,14 @@ __all__ = [
     "AuthStorage",
     "AutoRetryEnd",
     "AutoRetryStart",
+    "CodingSession",
     "ConfigError",
     "Cost",
     "EnvError",
     "ExecutionEnv",
     "ImageContent",
     "InMemorySessionManager",
+    "Limits",
     "LocalEnv",
     "LocalSessionManager",
     "MemoryEnv",
@@ -105,7 +110,9 @@ __all__ = [
     "Session",
     "SessionError",
     "SessionEvent",
+    "SessionHooks",
     "SessionManager",
+    "SessionOptions",
     "SessionRecorder",
     "SessionTree",
     "SettingsManager",
@@ -130,6 +137,7 @@ __all__ = [
     "Usage",
     "UserMessage",
     "__version__",
+    "create_coding_session",
     "define_tool",
 ]
 
@@ -191,12 +199,15 @@ __getattr__, __dir__, _names = lazy_exports(
             "Usage",
         ),
         "pinyon.coding.agent_session": ("AgentSession",),
+        "pinyon.coding.coding_session": ("CodingSession", "SessionOptions", "create_coding_session"),
         "pinyon.coding.event": (
             "AgentSettled",
             "AutoRetryEnd",
             "AutoRetryStart",
             "SessionEvent",
         ),
+        "pinyon.coding.hooks": ("SessionHooks",),
+        "pinyon.coding.limit": ("Limits",),
         "pinyon.coding.pi_agent": ("PiAgent",),
         "pinyon.coding.run_result": ("RunResult",),
         "pinyon.env": (
