@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from pinyon._util.config import agent_dir, expand_home
 from pinyon._util.terminal import strip_terminal_control
@@ -187,7 +187,14 @@ async def _print(args: CliArgs, cwd: Path, mode: str, fd: int) -> int:
         prompts.images,
         prompts.others,
         writer=OutputWriter(fd),
+        progress=_progress_stream(args, mode),
     )
+
+
+def _progress_stream(args: CliArgs, mode: str) -> TextIO | None:
+    """The terminal that shows what a run is doing: for a person who waits for text, and has a terminal that can."""
+    can_show = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    return sys.stderr if mode == "text" and can_show and not args.quiet else None
 
 
 async def _serve_rpc(args: CliArgs, cwd: Path, fd: int) -> int:

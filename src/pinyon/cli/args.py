@@ -43,6 +43,7 @@ class CliArgs:
         self.print = False
         self.mode: Literal["text", "json", "rpc"] | None = None
         self.verbose = False
+        self.quiet = False
         self.help = False
         self.version = False
 

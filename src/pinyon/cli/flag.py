@@ -82,6 +82,7 @@ GROUPS: dict[str, tuple[Flag, ...]] = {
             needs_value=True,
         ),
         Flag("--verbose", "switch", "say more at the start"),
+        Flag("--quiet", "switch", "with -p at a terminal: no line that shows what the run is doing"),
         Flag("--help -h", "switch", "show this text"),
         Flag("--version -v", "switch", "show the version"),
     ),

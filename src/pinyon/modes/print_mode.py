@@ -9,8 +9,9 @@ has an exit code of its own.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Literal, TextIO
 
 from pinyon._util import json as _json
 from pinyon._util.terminal import strip_terminal_control
@@ -38,17 +39,20 @@ async def run_print_mode(
     messages: Sequence[str] = (),
     *,
     writer: OutputWriter | None = None,
+    progress: TextIO | None = None,
 ) -> int:
     """Send the prompts in order, each after the one before has settled, and return the exit code.
 
     A failed run does not stop the next prompt; only the last answer decides. A limit that is used up ends everything
-    with `EXIT_LIMIT`. Disposes `pi`. `writer` is where the output goes, by default file descriptor 1.
+    with `EXIT_LIMIT`. Disposes `pi`. `writer` is where the output goes, by default file descriptor 1. `progress` is a
+    terminal on which a line shows what the run is doing.
     """
     out = OutputWriter(1) if writer is None else writer
     try:
         if mode == "json":
             _start_json(pi.session, out)
-        code = await _run_prompts(pi, mode, out, initial_message, initial_images, messages)
+        async with _shown_progress(pi.session, progress):
+            code = await _run_prompts(pi, mode, out, initial_message, initial_images, messages)
         await out.flush()
     except OutputClosedError:
         return 1
@@ -56,6 +60,19 @@ async def run_print_mode(
         await pi.dispose()
         out.tell_fault()
     return 1 if out.closed.is_set() else code
+
+
+@asynccontextmanager
+async def _shown_progress(session: AgentSession, stream: TextIO | None) -> AsyncIterator[None]:
+    if stream is None:
+        yield
+        return
+    from pinyon.modes.progress import Progress
+
+    async with Progress(stream) as line:
+        end = session.subscribe(line.hear)
+        yield
+        end()
 
 
 def _start_json(session: AgentSession, out: OutputWriter) -> None:
