@@ -113,13 +113,18 @@ def _run_interactive(args: CliArgs, cwd: Path) -> int:
     A question about the project comes before, on the plain terminal.
     """
     from pinyon.cli.trust_terminal import settle_trust
-    from pinyon.tui.first_paint import paint_first
+    from pinyon.tui.first_paint import FirstPaint, paint_first
 
     args.session_trust = settle_trust(cwd, args.project_trust)
-    first = paint_first(cwd)
+    is_plain = args.tui_mode == "regular" or os.environ.get("TERM") == "dumb"
+    first = FirstPaint(None) if is_plain else paint_first(cwd)
     try:
-        from pinyon.tui.run import run_interactive
         from pinyon.tui.start import InteractiveStart, StartNotice, StartPrompt
+
+        if is_plain:
+            from pinyon.tui.plain import run_plain as run_interactive
+        else:
+            from pinyon.tui.run import run_interactive
     except BaseException:
         first.undo()
         raise

@@ -27,6 +27,7 @@ from pinyon.tui.color_table import terminal_is_dark
 from pinyon.tui.command.command import CommandTable, SlashCommand
 from pinyon.tui.completer import Completer
 from pinyon.tui.editor.completion import CommandSource, FileSource, FolderSource
+from pinyon.tui.editor.dropped import pasted_image
 from pinyon.tui.editor.editing import Editing
 from pinyon.tui.editor.history import HISTORY_FILE, PromptHistory
 from pinyon.tui.editor.view import EditorView
@@ -261,6 +262,8 @@ class PinyonApp(App[int], inherit_bindings=False):
             self.overlays.front.paste(text)
         elif self.search_bar.is_open:
             self.search_bar.paste(text)
+        elif self.desk is not None and (path := pasted_image(text, self.desk.cwd)) is not None:
+            self.start(self.desk.attach_file(path))
         else:
             self.editing.paste(text)
             self.text_changed()

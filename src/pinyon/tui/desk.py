@@ -108,6 +108,16 @@ class Desk:
         app.start(self._catch_up(session))
         self._set_title()
 
+    def show_again(self) -> None:
+        """Show the open session anew, as after a move in its tree."""
+        app = self._app
+        app.transcript.clear()
+        if self.is_header_shown:
+            app.transcript.add(app.header)
+        self.conversation = self._new_conversation(self.session)
+        self.conversation.load()
+        app.start(self._catch_up(self.session))
+
     def _new_conversation(self, session: AgentSession) -> Conversation:
         return Conversation(session, self._app.transcript, self.renderers, self._frame_soon)
 
@@ -162,11 +172,9 @@ class Desk:
         return self.pi.services.settings.get(item)
 
     def save_setting(self, key: str, value: Any) -> None:
-        """Keep a setting for this process and, where they can be written, in the user's file."""
-        nested: Any = value
-        for part in reversed(key.split(".")):
-            nested = {part: nested}
-        self.pi.services.settings.apply_overrides(nested)
+        """Change a setting of the user now and keep it in the user's file."""
+        item = next(item for item in setting.SETTINGS if item.key == key)
+        self.pi.services.settings.set(item, value)
 
     @property
     def is_header_shown(self) -> bool:
@@ -253,6 +261,18 @@ class Desk:
         app = self._app
         app.editing.insert(app.editor.attachments.add(Attachment(image=image, size=size)) + " ")
         app.text_changed()
+
+    async def attach_file(self, path: Path) -> None:
+        """Attach an image file; one that cannot be read is pasted as its path."""
+        from pinyon.tools.image_type import SNIFF_BYTES, detect_image_mime_type
+
+        data = await asyncio.to_thread(path.read_bytes)
+        mime_type = detect_image_mime_type(data[:SNIFF_BYTES])
+        if mime_type is not None:
+            await self.attach_image(data, mime_type)
+        else:
+            self._app.editing.paste(str(path))
+            self._app.text_changed()
 
     def notice_about_busy(self) -> bool:
         """Say that something must end first; False where nothing runs."""

@@ -140,6 +140,8 @@ class Work:
             app.start(session.abort())
         elif session.is_compacting:
             session.abort_compaction()
+        elif app.spinner.kind == "branchSummary":
+            session.abort_branch_summary()
         elif session.is_bash_running:
             session.abort_bash()
         else:

@@ -8,7 +8,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from pinyon.resources import setting
 from pinyon.tui.command.command import SlashCommand
+from pinyon.tui.dialog import TextPrompt
 from pinyon.tui.selector import Choice, Selector
 
 if TYPE_CHECKING:
@@ -132,22 +136,52 @@ async def tree(app: PinyonApp, argument: str) -> None:
 
 
 async def move_to(app: PinyonApp, entry_id: str) -> None:
-    """Make an entry the place where the session goes on; before a prompt, with its text in the editor."""
-    await app.session.abort()
-    session = app.session.session
-    entry = session.get_entry(entry_id)
-    if entry is None:
+    """Make an entry the place where the session goes on; before a prompt, with its text in the editor.
+
+    What is left behind can be summarised first.
+    """
+    wish = await _summary_wish(app)
+    if wish is None:
+        await tree(app, "")
         return
-    if entry.role == "user":
-        if entry.parent_id is None:
-            session.reset_leaf()
-        else:
-            session.branch(entry.parent_id)
-    else:
-        session.branch(entry_id)
-    app.desk_or_fail.bind(app.session)
-    if entry.role == "user" and not app.editor.buffer.text:
-        app.give_back(_text(entry))
+    await app.session.abort()
+    if wish.summarize:
+        app.spinner.start("branchSummary", "Summarising the branch")
+    try:
+        moved = await app.session.navigate_tree(
+            entry_id, summarize=wish.summarize, custom_instructions=wish.instructions or None
+        )
+    finally:
+        app.spinner.stop("branchSummary")
+    if moved.cancelled:
+        await tree(app, "")
+        return
+    app.desk_or_fail.show_again()
+    if moved.editor_text and not app.editor.buffer.text:
+        app.give_back(moved.editor_text)
+
+
+class SummaryWish(msgspec.Struct, frozen=True):
+    """Whether the branch that is left is summarised, and what to mind in it."""
+
+    summarize: bool = False
+    instructions: str = ""
+
+
+async def _summary_wish(app: PinyonApp) -> SummaryWish | None:
+    """Ask for it; None goes back to the tree."""
+    if app.desk_or_fail.setting(setting.BRANCH_SUMMARY_SKIP_PROMPT):
+        return SummaryWish()
+    choices = [
+        Choice(SummaryWish(), "No summary"),
+        Choice(SummaryWish(summarize=True), "Summarise", note="so that the model knows what happened there"),
+        Choice("own", "Summarise with instructions…"),
+    ]
+    answer = await app.ask(Selector("Summarise the branch that is left?", choices, is_searchable=False))
+    if answer == "own":
+        text = await app.ask(TextPrompt("What matters in the summary?"))
+        return SummaryWish(summarize=True, instructions=text) if isinstance(text, str) else None
+    return answer if isinstance(answer, SummaryWish) else None
 
 
 def _role(entry: SessionEntry) -> str:
