@@ -39,7 +39,7 @@ CLI_INTRO = """\
 - `-p` answers and exits. Without a terminal on standard input or output, that is also what happens without `-p`.
 
 Exit codes: 0 for success, 1 for wrong arguments, a missing model, or a last answer that is an error, aborted, empty or
-cut off (in JSON mode too), 129 and 143 after SIGHUP and SIGTERM.
+cut off (in JSON mode too), 3 when a limit ended the run before it was done, 129 and 143 after SIGHUP and SIGTERM.
 """
 
 SETTINGS_INTRO = """\

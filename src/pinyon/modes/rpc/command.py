@@ -251,16 +251,10 @@ async def set_model(pi: PiAgent, fields: Fields) -> Answer:
 
 
 async def cycle_model(pi: PiAgent, fields: Fields) -> Answer:
-    """Switch to the next model that has credentials."""
+    """Switch to the next model of the scope, or of those that have credentials."""
     del fields
-    session, models = pi.session, pi.services.registry.get_available()
-    if not [model for model in models if session.model is None or model.key != session.model.key]:
-        return NULL
-    keys = [model.key for model in models]
-    at = keys.index(session.model.key) + 1 if session.model is not None and session.model.key in keys else 0
-    model = models[at % len(models)]
-    await session.set_model(model)
-    return {"model": model, "thinkingLevel": session.thinking_level, "isScoped": False}
+    cycle = await pi.session.cycle_model()
+    return NULL if cycle is None else cycle
 
 
 async def get_available_models(pi: PiAgent, fields: Fields) -> Answer:
@@ -277,13 +271,8 @@ async def set_thinking_level(pi: PiAgent, fields: Fields) -> Answer:
 async def cycle_thinking_level(pi: PiAgent, fields: Fields) -> Answer:
     """Switch to the next level of the model."""
     del fields
-    session = pi.session
-    if session.model is None or not session.model.reasoning:
-        return NULL
-    levels = supported_levels(session.model)
-    at = levels.index(session.thinking_level) + 1 if session.thinking_level in levels else 0
-    session.set_thinking_level(levels[at % len(levels)])
-    return {"level": session.thinking_level}
+    level = pi.session.cycle_thinking_level()
+    return NULL if level is None else {"level": level}
 
 
 async def get_available_thinking_levels(pi: PiAgent, fields: Fields) -> Answer:
