@@ -19,6 +19,7 @@ from pinyon.cli.flag import COMMANDS, ENVIRONMENT, GROUPS, Flag
 from pinyon.cli.help import flag_label
 from pinyon.cli.manual import manual_page
 from pinyon.resources import setting as settings
+from pinyon.resources.settings_schema import settings_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES_FOLDER = Path(__file__).with_name("pages")
@@ -56,6 +57,8 @@ in an object of that name:
 }
 ```
 
+- `settings.schema.json` beside this page is a JSON schema; name its path in `$schema` and editors check and complete
+  the file.
 - The project's values win. Objects are merged key by key, lists and other values are replaced. `null` means unset.
 - A list of tools that holds only `+name` and `-name` entries changes the list below it instead of replacing it.
 - A value of a wrong type is reported and its default is used. Where the table says *strict*, requests fail instead.
@@ -86,6 +89,11 @@ def settings_page() -> str:
         header = ("Setting", "Values", "Default", "Scope", "Meaning")
         parts += [f"## {title}", "", *_table(header, (_setting_row(setting) for setting in group)), ""]
     return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def schema_page() -> str:
+    """The JSON schema of settings files."""
+    return json.dumps(settings_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def models_page() -> str:
@@ -188,6 +196,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/models.md": models_page,
     "docs/pinyon.1": manual_page,
     "docs/settings.md": settings_page,
+    "docs/settings.schema.json": schema_page,
     "docs/sign-in.md": sign_in_page,
 }
 

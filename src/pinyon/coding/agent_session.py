@@ -432,10 +432,13 @@ class AgentSession(SessionView):
 
     # Model, tools, modes.
 
-    async def set_model(self, model: Model, api_key: str | None = None) -> None:
-        """Answer with `model` from the next request on. Raises `AuthError` when it has no credentials."""
+    async def set_model(self, model: Model, api_key: str | None = None, *, persist: bool = False) -> None:
+        """Answer with `model` from the next request on; `persist` makes it the user's default.
+
+        Raises `AuthError` when it has no credentials.
+        """
         previous = self.model
-        self.selection.set_model(model, api_key)
+        self.selection.set_model(model, api_key, persist=persist)
         if previous is None or previous.key != model.key:
             await self.hooks.model_selected(model, previous)
 
@@ -451,9 +454,9 @@ class AgentSession(SessionView):
         """Limit what `cycle_model` steps through; empty lifts the limit."""
         self.selection.scoped_models = list(models)
 
-    def set_thinking_level(self, level: ThinkingLevel) -> None:
-        """Change the thinking level, clamped to what the model supports."""
-        self.selection.set_thinking_level(level)
+    def set_thinking_level(self, level: ThinkingLevel, *, persist: bool = False) -> None:
+        """Change the thinking level, clamped to what the model supports; `persist` makes it the user's default."""
+        self.selection.set_thinking_level(level, persist=persist)
 
     def cycle_thinking_level(self) -> ThinkingLevel | None:
         """Step to the next thinking level of the model; None where it does not reason."""

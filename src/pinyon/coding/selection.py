@@ -92,9 +92,20 @@ class ModelSelection:
         if not self._is_usable(self.model):
             raise AuthError(self._registry.missing_auth_message(self.model.provider))
 
-    def set_model(self, model: Model, api_key: str | None = None) -> None:
-        """Switch to `model`, record it and choose its thinking level. Raises `AuthError` without credentials."""
+    def set_model(self, model: Model, api_key: str | None = None, *, persist: bool = False) -> None:
+        """Switch to `model`, record it and choose its thinking level. Raises `AuthError` without credentials.
+
+        `persist` makes it the user's default, and one of the enabled models where the user lists those.
+        """
         self._use(model, api_key, None)
+        if persist:
+            self._persist(model)
+
+    def _persist(self, model: Model) -> None:
+        self._settings.set_default_model_and_provider(model.provider, model.id)
+        enabled = self._settings.get_enabled_models()
+        if enabled and model.spec not in enabled and model.key not in [entry.model.key for entry in self.scoped_models]:
+            self._settings.set_enabled_models([*enabled, model.spec])
 
     def cycle_model(self, direction: CycleDirection = "forward") -> ModelCycle | None:
         """Step to the next usable model, through the scope where there is one; None where there is no other one."""
@@ -155,8 +166,13 @@ class ModelSelection:
         wanted = level or self._settings.get_model_thinking_level(model.provider, model.id)
         self.set_thinking_level(wanted or self._settings.get_default_thinking_level() or self.thinking_level)
 
-    def set_thinking_level(self, level: ThinkingLevel) -> None:
-        """Switch to `level` as far as the model supports it; a change is recorded and announced."""
+    def set_thinking_level(self, level: ThinkingLevel, *, persist: bool = False) -> None:
+        """Switch to `level` as far as the model supports it; a change is recorded and announced.
+
+        `persist` makes the level as it was asked for the user's default.
+        """
+        if persist:
+            self._settings.set_default_thinking_level(level)
         effective = clamp_level(self.model, level) if self.model else level
         if effective == self.thinking_level:
             return

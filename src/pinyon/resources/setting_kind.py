@@ -13,13 +13,16 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Kind(Generic[T_co]):
-    """A type of setting. `label` describes its valid values; `read` converts one or raises `ValueError`."""
+    """A type of setting. `label` describes its valid values; `read` converts one or raises `ValueError`; `schema` is
+    the JSON schema of the values that it takes.
+    """
 
-    __slots__ = ("label", "read")
+    __slots__ = ("label", "read", "schema")
 
-    def __init__(self, label: str, read: Callable[[Any], T_co]) -> None:
+    def __init__(self, label: str, read: Callable[[Any], T_co], schema: dict[str, Any]) -> None:
         self.label = label
         self.read = read
+        self.schema = schema
 
 
 def shown(value: Any) -> str:
@@ -92,15 +95,27 @@ def _clients(value: Any) -> dict[str, str]:
     return ids
 
 
-TEXT: Kind[str] = Kind("text", _text)
-FLAG: Kind[bool] = Kind("true, false", _flag)
-TEXTS: Kind[list[str]] = Kind("list of texts", _texts)
-LIST: Kind[list[Any]] = Kind("list", _list)
-OBJECT: Kind[dict[str, Any]] = Kind("object", _object)
-LEVELS: Kind[dict[str, ThinkingLevel]] = Kind("object: provider/id → level", _levels)
-BUDGETS: Kind[dict[str, int]] = Kind("object: level → tokens", _budgets)
-CLIENTS: Kind[dict[str, str]] = Kind("object: provider → {clientId}", _clients)
-TIMEOUT: Kind[int] = Kind('milliseconds, "disabled"', _timeout)
+def _table(values: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": values}
+
+
+TEXT: Kind[str] = Kind("text", _text, {"type": "string"})
+FLAG: Kind[bool] = Kind("true, false", _flag, {"type": "boolean"})
+TEXTS: Kind[list[str]] = Kind("list of texts", _texts, {"type": "array", "items": {"type": "string"}})
+LIST: Kind[list[Any]] = Kind("list", _list, {"type": "array"})
+OBJECT: Kind[dict[str, Any]] = Kind("object", _object, {"type": "object"})
+LEVELS: Kind[dict[str, ThinkingLevel]] = Kind(
+    "object: provider/id → level", _levels, _table({"enum": list(THINKING_LEVELS)})
+)
+BUDGETS: Kind[dict[str, int]] = Kind("object: level → tokens", _budgets, _table({"type": "number", "minimum": 0}))
+CLIENTS: Kind[dict[str, str]] = Kind(
+    "object: provider → {clientId}",
+    _clients,
+    _table({"type": "object", "properties": {"clientId": {"type": ["string", "null"], "minLength": 1}}}),
+)
+TIMEOUT: Kind[int] = Kind(
+    'milliseconds, "disabled"', _timeout, {"anyOf": [{"type": "number", "minimum": 0}, {"const": "disabled"}]}
+)
 
 
 def choice(*values: T) -> Kind[T]:
@@ -113,7 +128,7 @@ def choice(*values: T) -> Kind[T]:
         raise ValueError(f"must be one of {label}, not {shown(value)}")
 
     label = ", ".join(str(value).lower() if isinstance(value, bool) else str(value) for value in values)
-    return Kind(label, read)
+    return Kind(label, read, {"enum": list(values)})
 
 
 def whole(minimum: int = 0, maximum: int | None = None, *, unit: str = "number") -> Kind[int]:
@@ -125,7 +140,8 @@ def whole(minimum: int = 0, maximum: int | None = None, *, unit: str = "number")
             raise ValueError(f"must be a {label}, not {shown(value)}")
         return int(value)
 
-    return Kind(label, read)
+    schema = {"type": "number", "minimum": minimum}
+    return Kind(label, read, schema if maximum is None else schema | {"maximum": maximum})
 
 
 def strict_whole(minimum: int = 0) -> Kind[int]:
@@ -137,7 +153,7 @@ def strict_whole(minimum: int = 0) -> Kind[int]:
             raise ValueError(f"must be an {label}, not {shown(value)}")
         return int(value)
 
-    return Kind(label, read)
+    return Kind(label, read, {"type": "integer", "minimum": minimum})
 
 
 def either(first: Kind[Any], second: Kind[Any]) -> Kind[Any]:
@@ -153,4 +169,4 @@ def either(first: Kind[Any], second: Kind[Any]) -> Kind[Any]:
         except ValueError:
             raise ValueError(f"must be {first.label} or {second.label}, not {shown(value)}") from None
 
-    return Kind(f"{first.label}, {second.label}", read)
+    return Kind(f"{first.label}, {second.label}", read, {"anyOf": [first.schema, second.schema]})

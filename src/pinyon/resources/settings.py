@@ -23,6 +23,7 @@ from pinyon.resources import setting as _setting
 from pinyon.resources.diagnostic import ResourceDiagnostic
 from pinyon.resources.setting import CacheWarming, ProjectTrustDefault, QueueMode, Setting
 from pinyon.resources.setting_kind import OBJECT
+from pinyon.resources.settings_access import SettingAccess
 from pinyon.resources.settings_layers import SettingsError, SettingsLayers, SettingsProblem, parse_settings
 from pinyon.resources.settings_merge import Settings, edit_tool_names, merge_settings
 from pinyon.resources.settings_storage import (
@@ -80,7 +81,7 @@ class CompactionSettings(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str | None = None
 
 
-class SettingsManager:
+class SettingsManager(SettingAccess):
     """Typed access to the settings of one working directory. Build it with `create`, `in_memory` or `from_storage`."""
 
     def __init__(self, layers: SettingsLayers) -> None:
@@ -229,6 +230,11 @@ class SettingsManager:
     def get_default_provider(self) -> str | None:
         """Provider of new sessions."""
         return self.get(_setting.DEFAULT_PROVIDER) or None
+
+    def set_default_model_and_provider(self, provider: str, model_id: str) -> None:
+        """Provider and model of new sessions, of the user."""
+        self.set(_setting.DEFAULT_PROVIDER, provider)
+        self.set(_setting.DEFAULT_MODEL, model_id)
 
     def get_default_model(self) -> str | None:
         """Model id of new sessions."""

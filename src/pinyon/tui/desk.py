@@ -17,6 +17,7 @@ from pinyon.session import kind as entry_kinds
 from pinyon.tui.accounting import Accounting, footer_facts
 from pinyon.tui.block.notice import NoticeBlock
 from pinyon.tui.command.builtin import builtin_commands
+from pinyon.tui.command.resource import resource_commands
 from pinyon.tui.conversation import Conversation
 from pinyon.tui.footer import FooterFacts
 from pinyon.tui.header import ResourcesBlock
@@ -42,7 +43,7 @@ async def open_desk(app: PinyonApp) -> None:
     start = app.start_options
     pi = await start.create(lambda kind, text: notices.append((kind, text)))
     desk = Desk(app, pi)
-    for command in builtin_commands():
+    for command in (*builtin_commands(), *resource_commands(pi.services)):
         app.commands.add(command)
     await asyncio.to_thread(app.history.load)
     app.desk = desk  # with the next line one step: nothing may see a desk without a session

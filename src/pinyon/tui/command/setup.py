@@ -10,6 +10,7 @@ import msgspec
 from pinyon.ai.model import parse_level
 from pinyon.resources import setting
 from pinyon.tui.command.command import SlashCommand
+from pinyon.tui.command.resource import resource_commands
 from pinyon.tui.editor.menu import Completion
 from pinyon.tui.keymap import Keymap
 from pinyon.tui.selector import Choice, Selector
@@ -103,18 +104,22 @@ def _shown(value: Any) -> str:
 
 
 async def reload(app: PinyonApp, argument: str) -> None:
-    """Read keys, settings and models anew."""
+    """Read keys, settings, models, skills, templates and context files anew."""
     del argument
     desk = app.desk_or_fail
     if desk.notice_about_busy():
         return
     app.use_keymap(Keymap.load(app.start_options.agent_dir))
-    await app.pi.services.settings.reload()
-    await app.pi.services.registry.refresh()
+    services = app.pi.services
+    await services.reload()
+    await services.registry.refresh()
+    app.commands.remove_foreign()
+    for command in resource_commands(services):
+        app.commands.add(command)
     desk.apply_settings()
-    app.notify_user("Keys, settings and models were read anew", "status")
-    for problem in app.pi.services.settings.diagnostics:
-        app.notify_user(problem.message, "warning")
+    app.notify_user("Keys, settings, models and resources were read anew", "status")
+    for problem in services.diagnostics:
+        app.notify_user(problem.message, problem.severity)
 
 
 async def leave(app: PinyonApp, argument: str) -> None:
