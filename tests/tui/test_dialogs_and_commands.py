@@ -195,6 +195,20 @@ def test_the_menu_finds_a_command_and_enter_runs_it(tmp_path: Path) -> None:
     assert asyncio.run(play()) == "my work"
 
 
+def test_enter_after_fast_typing_sends_what_was_typed_and_not_an_older_completion(tmp_path: Path) -> None:
+    async def play() -> str | None:
+        async with stage(tmp_path) as running:
+            await running.type("/name")
+            await running.until(lambda: running.app.editor.menu is not None)
+            for character in " night shift":
+                running.app.router.handle("space" if character == " " else character, character)
+            running.app.router.handle("enter", "\r")
+            await running.until(lambda: running.app.session.session_name)
+            return running.app.session.session_name
+
+    assert asyncio.run(play()) == "night shift"
+
+
 def test_enter_takes_no_argument_that_was_not_chosen(tmp_path: Path) -> None:
     async def play() -> tuple[str, bool]:
         async with stage(tmp_path) as running:

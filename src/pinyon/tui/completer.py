@@ -38,6 +38,7 @@ class Completer:
         self._submit = submit
         self._visible = visible
         self._task: asyncio.Task[None] | None = None
+        self._shown_for = ("", 0)
 
     def text_changed(self) -> None:
         """Look for completions where the text calls for them, else close the list."""
@@ -78,6 +79,7 @@ class Completer:
         self._view.update_rows()
 
     def _show(self, found: Completions, typed: str, *, is_forced: bool) -> None:
+        self._shown_for = (self._view.buffer.text, self._view.buffer.cursor)
         is_lone = len(found.items) == 1
         if is_lone and is_forced and found.is_single_direct:
             self._insert(found, 0)
@@ -91,7 +93,7 @@ class Completer:
     def accept(self) -> None:
         """Insert the chosen completion."""
         menu = self._view.menu
-        if menu is not None:
+        if menu is not None and self._is_current():
             self._insert(menu.found, menu.at)
 
     def accept_by_enter(self) -> bool:
@@ -100,7 +102,8 @@ class Completer:
         A command is inserted and sent; an argument only when the user moved to it.
         """
         menu = self._view.menu
-        if menu is None:
+        if menu is None or not self._is_current():
+            self.close()
             return False
         if menu.found.kind == "argument" and not menu.was_moved:
             self.close()
@@ -110,6 +113,10 @@ class Completer:
         if kind == "command":
             self._submit()
         return True
+
+    def _is_current(self) -> bool:
+        """Whether the list was made for the text as it stands; a fast typist is ahead of it."""
+        return self._shown_for == (self._view.buffer.text, self._view.buffer.cursor)
 
     def _insert(self, found: Completions, number: int) -> None:
         buffer = self._view.buffer

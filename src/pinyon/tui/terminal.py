@@ -57,6 +57,17 @@ class TerminalDriver(LinuxDriver):
         self._wake_read, self._wake_write = os.pipe()
         self.decoder = InputDecoder()
 
+    def _get_terminal_size(self) -> tuple[int, int]:
+        """The size of the terminal itself; exported `COLUMNS` and `LINES` are those of another time."""
+        for file in (sys.__stdout__, sys.__stdin__):
+            try:
+                size = os.get_terminal_size(file.fileno()) if file is not None else None
+            except (OSError, ValueError):
+                continue
+            if size is not None and size.columns and size.lines:
+                return size.columns, size.lines
+        return super()._get_terminal_size()
+
     def start_application_mode(self) -> None:
         """Take the terminal over; ask for modified keys where only the older protocol is known."""
         super().start_application_mode()  # type: ignore[no-untyped-call] # Textual's own
