@@ -34,7 +34,6 @@ from pinyon.coding.nested_call import NestedCaller
 from pinyon.coding.prompt_expansion import Expansion
 from pinyon.coding.prompt_intake import PromptImage
 from pinyon.coding.run_driver import RunDriver
-from pinyon.coding.run_print import RunPrinter
 from pinyon.coding.run_result import FinishedMessages, RunResult, result_of
 from pinyon.coding.selection import CycleDirection, ModelCycle, ModelSelection
 from pinyon.coding.session_view import SessionView
@@ -263,6 +262,8 @@ class AgentSession(SessionView):
 
     async def run_print(self, out: TextIO, prompt: str) -> str:
         """Send a prompt, write the answer to `out` as it comes with a line for each tool call; returns its text."""
+        from pinyon.coding.run_print import RunPrinter
+
         with RunPrinter(self.events, out):
             return (await self.run(prompt)).text
 

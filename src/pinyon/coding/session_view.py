@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,7 +14,6 @@ from pinyon.ai.message import AgentMessage, UserMessage
 from pinyon.ai.model import Model, ThinkingLevel
 from pinyon.ai.resolver import ScopedModel
 from pinyon.coding.answer import last_answer_text
-from pinyon.coding.cache_statistics import CacheWaste, compute_cache_waste
 from pinyon.coding.core import SessionCore
 from pinyon.coding.event_hub import EventHub
 from pinyon.coding.hooks import SessionHooks
@@ -31,6 +31,9 @@ from pinyon.coding.statistics import (
 from pinyon.coding.toolset import Toolset
 from pinyon.resources.settings import SettingsManager
 from pinyon.session.session import Session
+
+if TYPE_CHECKING:
+    from pinyon.coding.cache_statistics import CacheWaste
 
 
 class ForkableMessage(msgspec.Struct, rename="camel"):
@@ -234,6 +237,8 @@ class SessionView:
 
     def get_cache_waste(self) -> CacheWaste:
         """What the session paid for tokens that the prompt cache of the provider should have held."""
+        from pinyon.coding.cache_statistics import compute_cache_waste
+
         return compute_cache_waste(self._core.session.get_entries(), self._core.selection.find_model)
 
     def get_last_assistant_text(self) -> str | None:
