@@ -185,16 +185,21 @@ async def _summary_wish(app: PinyonApp) -> SummaryWish | None:
 
 
 def _role(entry: SessionEntry) -> str:
-    return {"user": "you", "assistant": "model", "toolResult": "tool"}.get(entry.role, entry.role or entry.type)
+    return {"user": "you", "assistant": "model", "toolResult": "tool", "bashExecution": "shell"}.get(
+        entry.role, entry.role or entry.type
+    )
 
 
 def _text(entry: SessionEntry) -> str:
+    from pinyon.ai.message import BashExecutionMessage
     from pinyon.tui.message_block import text_of
 
     message = entry.message
     if message is None:
         return str(entry.get("summary") or "")
-    text = text_of(getattr(message, "content", ""))
+    if isinstance(message, BashExecutionMessage):
+        return message.command
+    text = text_of(getattr(message, "content", "")) or str(getattr(message, "error_message", "") or "")
     calls = getattr(message, "tool_calls", [])
     return text or ", ".join(call.name for call in calls) or str(getattr(message, "tool_name", ""))
 
