@@ -107,15 +107,23 @@ def _is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
+def _settled_trust(args: CliArgs, cwd: Path) -> dict[str, bool]:
+    """The question about the project. Most bring nothing that could need it; they do not wait for its imports."""
+    if not (cwd / ".pi").exists() and not any((folder / ".agents").exists() for folder in (cwd, *cwd.parents)):
+        return {}
+    from pinyon.cli.trust_terminal import settle_trust
+
+    return settle_trust(cwd, args.project_trust)
+
+
 def _run_interactive(args: CliArgs, cwd: Path) -> int:
     """Draw a first picture at once; everything slow happens behind it.
 
     A question about the project comes before, on the plain terminal.
     """
-    from pinyon.cli.trust_terminal import settle_trust
     from pinyon.tui.first_paint import FirstPaint, paint_first
 
-    args.session_trust = settle_trust(cwd, args.project_trust)
+    args.session_trust = _settled_trust(args, cwd)
     is_plain = args.tui_mode == "regular" or os.environ.get("TERM") == "dumb"
     first = FirstPaint(None) if is_plain else paint_first(cwd)
     try:
