@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 HERE = Path(__file__).parent
 PINYON = [str(Path(sys.executable).with_name("pinyon"))]
+PLAIN = ["--offline", "--no-extensions"]
 FLAGS = ["--offline", "--no-extensions", "--no-skills", "--no-context-files", "--no-prompt-templates"]
 
 
@@ -43,12 +44,16 @@ class Case(NamedTuple):
     arguments: list[str]
     script: str | None = None
     messages: int = 0
+    skills: int = 0
+    templates: int = 0
 
 
 CASES = [
     Case("--version", ["--version"]),
     Case("--help", ["--help"]),
     Case("one turn, print mode", ["-p", *FLAGS, "--no-session", "Say hello"], "text"),
+    Case("one turn, no resources", ["-p", *PLAIN, "--no-session", "Say hello"], "text"),
+    Case("one turn, 200 skills", ["-p", *PLAIN, "--no-session", "Say hello"], "text", skills=200, templates=100),
     Case("50 tool calls, print mode", ["-p", *FLAGS, "go"], "tools"),
     Case("20,000 deltas, JSON mode", ["-p", "--mode", "json", *FLAGS, "--no-session", "go"], "deltas:20000"),
     Case("40,000 deltas, JSON mode", ["-p", "--mode", "json", *FLAGS, "--no-session", "go"], "deltas:40000"),
@@ -133,6 +138,7 @@ def scratch(case: Case) -> Iterator[tuple[dict[str, str], Path, Callable[[], Non
         agent_dir.mkdir(parents=True)
         project.mkdir()
         write_configuration(agent_dir, port)
+        write_resources(agent_dir, case)
         sessions = agent_dir / "sessions"
         prepared = Path(folder, "session.jsonl")
         if case.messages:
@@ -182,6 +188,22 @@ def write_configuration(agent_dir: Path, port: int) -> None:
     }  # fmt: skip
     (agent_dir / "models.json").write_text(json.dumps({"providers": {"bench": provider}}), encoding="utf-8")
     (agent_dir / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+
+
+def write_resources(agent_dir: Path, case: Case) -> None:
+    """Skills and prompt templates of usual length; every tenth skill has front matter that needs a YAML parser."""
+    body = "Read the file first.\n\n" + "Then do what the user asked for, step by step.\n" * 60
+    for number in range(case.skills):
+        folder = agent_dir / "skills" / f"skill-{number:03}"
+        folder.mkdir(parents=True)
+        extra = "metadata:\n  author: somebody\n  version: '1.0'\n" if number % 10 == 0 else "license: MIT\n"
+        description = "Works on files of one kind, extracts their text and tables, and writes new ones when asked."
+        front = f"---\nname: skill-{number:03}\ndescription: {description}\n{extra}---\n"
+        (folder / "SKILL.md").write_text(front + body, encoding="utf-8")
+    for number in range(case.templates):
+        path = agent_dir / "prompts" / f"template-{number:03}.md"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"---\ndescription: Template {number}\n---\nReview $1.\n{body}", encoding="utf-8")
 
 
 def write_session(path: Path, project: Path, messages: int) -> None:
