@@ -140,10 +140,10 @@ def test_newer_models_are_fetched_after_a_sign_in_where_the_user_chose_a_server(
 ) -> None:
     (tmp_path / "agent").mkdir()
     (tmp_path / "agent" / "settings.json").write_text(json.dumps({"modelsUrl": fake.url}))
-    with start("login", "openrouter") as terminal:
-        terminal.wait_for("Signed in to OpenRouter")
+    with start("login", "openai-codex", "--no-browser") as terminal:
+        terminal.wait_for("Signed in to")
         assert terminal.end() == 0
-    asked = [request.path for request in fake.server.requests if "openrouter" in request.path]
+    asked = [request.path for request in fake.server.requests if "openai-codex" in request.path]
     assert asked
 
 
