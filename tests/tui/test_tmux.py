@@ -98,7 +98,7 @@ def test_a_session_is_made_left_and_opened_again(home: Path, tmux: Tmux) -> None
         tmux.keys("!echo by-hand", "Enter")
         tmux.until("$ echo by-hand")
         tmux.keys("/name night shift", "Enter")
-        tmux.until("night shift")
+        tmux.until("called 'night shift'")
         tmux.keys("C-d")
         ended = tmux.until("ENDED 0")
         assert "--session" in ended
