@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import UNSET
 
@@ -34,9 +34,8 @@ from pinyon.coding.nested_call import NestedCaller
 from pinyon.coding.prompt_expansion import Expansion
 from pinyon.coding.prompt_intake import PromptImage
 from pinyon.coding.run_driver import RunDriver
-from pinyon.coding.run_result import FinishedMessages, RunResult, result_of
 from pinyon.coding.selection import CycleDirection, ModelCycle, ModelSelection
-from pinyon.coding.session_view import SessionView
+from pinyon.coding.session_runs import SessionRuns
 from pinyon.coding.system_prompt import SystemPrompt
 from pinyon.coding.toolset import Toolset
 from pinyon.coding.tree_navigation import SummaryWish, TreeNavigation
@@ -54,7 +53,7 @@ Disposition = Literal["started", "queued", "handled"]
 StreamingBehavior = Literal["steer", "followUp"]
 
 
-class AgentSession(SessionView):
+class AgentSession(SessionRuns):
     """One conversation. Made by `PiAgent.create_agent_session`; `events` go to `subscribe`d listeners in order.
 
     At most one run is in progress. Coroutines that run the model return when nothing automatic is left to do.
@@ -123,6 +122,7 @@ class AgentSession(SessionView):
         """
         report = preflight_result or _ignore
         driver = self._driver
+        await driver.wait_for_left_runs()
         if driver.control.is_settling:
             driver.control.defer(
                 partial(
@@ -226,10 +226,6 @@ class AgentSession(SessionView):
         """Return when no run is in progress."""
         await self._driver.control.wait_for_idle()
 
-    def _require_ready(self) -> None:
-        self.selection.require_usable()
-        self.limits.require_room()
-
     def _queue_while_busy(self, prompt: PromptInput, behavior: StreamingBehavior | None) -> None:
         if behavior is not None:
             self._driver.queue.add(self._driver.intake.user_message(prompt), behavior)
@@ -239,42 +235,6 @@ class AgentSession(SessionView):
             )
         else:
             raise AgentBusyError("the session is being compacted; wait for its end, or steer or queue a follow-up")
-
-    # Runs with a result.
-
-    async def run(self, prompt: str, images: Sequence[PromptImage] = (), *, limits: Limits | None = None) -> RunResult:
-        """Send a prompt and return what came of it. Start errors raise; a failed answer is in the result.
-
-        `limits` hold for this run, beside those of the session.
-        """
-        return await self._with_result(lambda: self.prompt(prompt, images=images), limits)
-
-    async def run_messages(self, prompts: Sequence[AgentMessage], *, limits: Limits | None = None) -> RunResult:
-        """Start a run with ready messages, such as several user messages or custom ones."""
-        self._require_ready()
-        return await self._with_result(lambda: self._driver.start_messages(prompts), limits)
-
-    async def continue_run(self, *, limits: Limits | None = None) -> RunResult:
-        """Ask the model to go on with the context as it is, for example after a resumed tool result."""
-        self._require_ready()
-        self._core.refresh()
-        return await self._with_result(self._driver.control.resume, limits)
-
-    async def run_print(self, out: TextIO, prompt: str) -> str:
-        """Send a prompt, write the answer to `out` as it comes with a line for each tool call; returns its text."""
-        from pinyon.coding.run_print import RunPrinter
-
-        with RunPrinter(self.events, out):
-            return (await self.run(prompt)).text
-
-    async def _with_result(self, start: Callable[[], Any], limits: Limits | None) -> RunResult:
-        self._driver.run_limits = limits
-        try:
-            with FinishedMessages(self.events) as finished:
-                await start()
-        finally:
-            self._driver.run_limits = None
-        return result_of(finished.messages, self.limits)
 
     # History: summaries, moves, entries.
 

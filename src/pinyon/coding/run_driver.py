@@ -6,8 +6,9 @@ context of each request is projected from the tree.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET
@@ -43,6 +44,7 @@ from pinyon.coding.user_shell import UserShell
 if TYPE_CHECKING:
     from pinyon.coding.core import SessionCore
     from pinyon.coding.nested_call import NestedCaller
+    from pinyon.coding.output import OutputRequest
 
 
 class RunDriver:
@@ -110,10 +112,13 @@ class RunDriver:
             follow_ons=(self._retry_answer, self._compact, self._deliver_waiting, self._before_settle),
             on_abort=self.stop_waiting,
             on_settling=self._settling,
-            on_begin=lambda: self.limits.start(self.run_limits),
+            on_begin=self._begin,
             on_end=self.limits.end,
         )
         self.run_limits: Limits | None = None
+        self.run_output: OutputRequest[Any] | None = None
+        self._output: OutputRequest[Any] | None = None
+        self._left_runs: set[asyncio.Task[Any]] = set()
         self._pending_tools: list[str] = []
         self._forced_prompt: str | None = None
         self._connect(core.hooks)
@@ -136,6 +141,25 @@ class RunDriver:
 
     # How a prompt becomes a run.
 
+    @property
+    def abort_signal(self) -> AbortSignal | None:
+        """The abort of the agent's run in progress; None between runs."""
+        return self._core.agent.signal
+
+    def leave_behind(self, run: asyncio.Task[Any]) -> None:
+        """Remember a run that nobody waits for and that is ending; the next one begins after it."""
+        self._left_runs.add(run)
+        run.add_done_callback(self._left_runs.discard)
+
+    async def wait_for_left_runs(self) -> None:
+        """Return when the runs that were left behind have ended."""
+        while self._left_runs:
+            await asyncio.wait(set(self._left_runs))
+
+    def _begin(self) -> None:
+        self._output = self.run_output
+        self.limits.start(self.run_limits)
+
     async def start(self, prompt: PromptInput, on_started: Callable[[], None]) -> None:
         """Run a prompt and everything that follows from it."""
         await self.control.run(lambda: self._starting_messages(prompt), on_started=on_started)
@@ -155,7 +179,8 @@ class RunDriver:
         message = self.intake.user_message(prompt)
         if prompt.images and not isinstance(message.content, str):
             message.content = await fit_images(message.content, self._core.model, self._core.settings)
-        return await self._with_system_patch([message, *self.custom.take_next_turn(), *start.messages])
+        wish = [] if self._output is None else [self._output.instruction(self._core.clock.now_ms())]
+        return await self._with_system_patch([message, *wish, *self.custom.take_next_turn(), *start.messages])
 
     async def _with_system_patch(self, messages: list[AgentMessage]) -> list[AgentMessage]:
         core = self._core
@@ -191,8 +216,13 @@ class RunDriver:
         return self._core.agent.has_queued_messages() and not self.limits.is_over()
 
     async def _before_settle(self, answer: AssistantMessage | None) -> bool:
-        del answer
-        return await self._core.hooks.before_settle() and not self.limits.is_over()
+        if await self._core.hooks.before_settle():
+            return not self.limits.is_over()
+        repair = None if self._output is None else self._output.repair(answer, self._core.clock.now_ms())
+        if repair is None or self.limits.is_over():
+            return False
+        self._core.agent.follow_up(repair)
+        return True
 
     def _settling(self) -> None:
         self._forced_prompt = None

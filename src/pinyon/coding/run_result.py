@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Generic, TypeVar
+
 import msgspec
 
 from pinyon.agent.event import MessageEnd
@@ -13,6 +15,11 @@ from pinyon.coding.event import LimitName, SessionEvent
 from pinyon.coding.event_hub import EventHub
 from pinyon.coding.limit import LimitGuard, Totals
 from pinyon.coding.usage import total_usage
+
+Output = TypeVar("Output")
+
+DEFAULT_REPAIRS = 2
+"""How often an answer that does not fit is sent back."""
 
 
 class RunResult(msgspec.Struct, kw_only=True):
@@ -31,6 +38,12 @@ class RunResult(msgspec.Struct, kw_only=True):
     error_message: str | None
     totals: Totals = msgspec.field(default_factory=Totals)
     limit: LimitName | None = None
+
+
+class OutputResult(RunResult, Generic[Output], kw_only=True):
+    """Outcome of a run that was asked for a typed answer; `output` is it, checked."""
+
+    output: Output
 
 
 def result_of(messages: list[AgentMessage], limits: LimitGuard | None = None) -> RunResult:
