@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 import pydantic
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.coding.scripted_pi import Scripted, run_scripted
 from typing_extensions import TypedDict
@@ -192,14 +192,18 @@ def test_a_value_that_does_not_fit_names_the_place() -> None:
         OutputType(StructCity).convert({"name": "Ulm"})
 
 
+TEXT = st.text('abä{}[]",:`\\\n', max_size=8)
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(exclude_categories=["Cs"])),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner),
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
+    max_leaves=8,
 )
+CONTAINERS = st.lists(JSON, max_size=4) | st.dictionaries(TEXT, JSON, max_size=4)
 WORDS = st.text("abc .,:\n", max_size=20)
 
 
-@given(JSON.filter(lambda value: isinstance(value, dict | list)), WORDS, WORDS)
+@settings(deadline=None, max_examples=60)
+@given(CONTAINERS, WORDS, WORDS)
 def test_a_value_between_words_is_found(value: Any, before: str, after: str) -> None:
     assert next(json_values(f"{before} {json.dumps(value)} {after}")) == value
 
