@@ -33,6 +33,7 @@ _SEARCH_TOOLS = frozenset({"grep", "find", "ls"})
 DOC_TOPICS: tuple[tuple[str, str], ...] = (
     ("command line, flags", "docs/cli.md"),
     ("settings", "docs/settings.md"),
+    ("skills, prompt templates, themes, context files", "docs/resources.md"),
     ("use from Python (SDK)", "docs/sdk.md"),
     ("models, providers and local servers", "docs/models.md"),
     ("trust and security", "docs/security.md"),

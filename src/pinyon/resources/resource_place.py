@@ -122,9 +122,8 @@ def find_explicit(
             is_error = kind in ("extensions", "prompts")
             diagnostics.append(ResourceDiagnostic("error" if is_error else "warning", message, str(path)))
             continue
-        base = str(path if path.is_dir() else path.parent)
         for file in resource_files(kind, path, FolderRule()):
-            yield FoundResource(file, SourceInfo(str(file), "local", "temporary", base_dir=base))
+            yield FoundResource(file, SourceInfo(str(file), "local", "temporary", base_dir=str(file.parent)))
 
 
 def _explicit_problem(kind: ResourceKind, path: Path) -> str | None:
