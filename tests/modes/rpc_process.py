@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -16,8 +16,20 @@ Line = dict[str, Any]
 class RpcProcess:
     """A child process; `lines` is everything it wrote so far, parsed. Leaving the context kills it."""
 
-    def __init__(self, home: Home, *arguments: str, env: Mapping[str, str] | None = None) -> None:
-        self.process = home.start("--mode", "rpc", *arguments, env=env, stdin=subprocess.PIPE)
+    def __init__(
+        self,
+        home: Home,
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        model: str | None = "fake/m",
+        program: Sequence[str] | None = None,
+    ) -> None:
+        if program is None:
+            given = ("--mode", "rpc", *arguments)
+            self.process = home.start(*given, env=env, model=model, stdin=subprocess.PIPE)
+        else:
+            pipe = subprocess.PIPE
+            self.process = subprocess.Popen([*program, *arguments], stdin=pipe, stdout=pipe, stderr=pipe)
         self.lines: list[Line] = []
 
     def __enter__(self) -> RpcProcess:
@@ -49,6 +61,19 @@ class RpcProcess:
         """Send a command and wait for the next response."""
         self.send(line)
         return self.next(type="response")
+
+    def exchange(self, line: Line) -> list[Line]:
+        """Send a command; everything that is written until its response, which comes last."""
+        before = len(self.lines)
+        self.send(line)
+        self.next(type="response", command=line["type"], **({"id": line["id"]} if "id" in line else {}))
+        return self.lines[before:]
+
+    def data(self, line: Line) -> Any:
+        """Send a command that succeeds; the data of its response."""
+        response = self.exchange(line)[-1]
+        assert response["success"], response
+        return response.get("data")
 
     def run(self, message: str) -> None:
         """Send a prompt and wait until it has settled."""

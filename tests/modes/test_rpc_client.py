@@ -12,12 +12,14 @@ from typing import Any, TypeVar
 
 import pytest
 from tests.cli.command import Home
+from tests.modes.rpc_process import RpcProcess
 
 from pinyon.agent.event import MessageUpdate, ToolExecutionEnd
 from pinyon.ai.message import UserMessage
 from pinyon.coding.event import AgentSettled, BashExecutionUpdate, QueueUpdate
 from pinyon.modes.rpc.client import RpcClient
 from pinyon.modes.rpc.client_event import RpcEvent, UiRequest, UnknownLine, decode_event
+from pinyon.modes.rpc.client_tree import tree_of_entries
 from pinyon.modes.rpc.command import COMMANDS
 from pinyon.modes.rpc.connection import RpcError
 from pinyon.modes.rpc.sync_client import SyncRpcClient
@@ -125,6 +127,64 @@ def test_sessions_are_forked_cloned_switched_and_exported(home: Home) -> None:
         assert (await client.get_state()).message_count == 0
 
     run(home, work)
+
+
+def test_the_tree_of_a_long_conversation_is_whole(home: Home) -> None:
+    lines = [header(home)]
+    for number in range(3000):
+        lines.append(user_line(f"e{number}", f"e{number - 1}" if number else None, f"text {number}", number))
+    lines.append(user_line("branch", "e1", "another", 1))
+    label = {"type": "label", "id": "l", "parentId": "e2999", "timestamp": TIME, "targetId": "e1", "label": "here"}
+    path = home.project / "long.jsonl"
+    path.write_text("\n".join(json.dumps(line) for line in [*lines, label]) + "\n", encoding="utf-8")
+
+    async def work(client: RpcClient) -> None:
+        await client.switch_session(path)
+        tree, leaf_id = await client.get_tree()
+        assert leaf_id != "e2999"  # the model and level in force were noted behind it
+        depth, (node,) = 0, tree
+        while node["children"]:
+            depth, node = depth + 1, node["children"][-1 if depth != 1 else 0]
+        assert depth >= 3000 - 2
+        assert [child["entry"]["id"] for child in tree[0]["children"][0]["children"]] == ["e2", "branch"]
+        assert tree[0]["children"][0]["label"] == "here"
+
+    run(home, work)
+    with RpcProcess(home, "--session", str(path)) as rpc:
+        rpc.send({"id": "t", "type": "get_tree"})
+        assert rpc.process.stdout is not None
+        line = rpc.process.stdout.readline()
+        assert line.startswith(b'{"id":"t","type":"response","command":"get_tree","success":true,"data":{"tree":[')
+        assert line.count(b'"children":[') == len(rpc.data({"type": "get_entries"})["entries"])
+        assert (line.count(b"["), line.count(b"{")) == (line.count(b"]"), line.count(b"}"))
+
+
+TIME = "2026-11-30T20:00:00.000Z"
+
+
+def header(home: Home) -> dict[str, Any]:
+    return {"type": "session", "version": 3, "id": "long", "timestamp": TIME, "cwd": str(home.project)}
+
+
+def user_line(entry_id: str, parent: str | None, text: str, number: int) -> dict[str, Any]:
+    message = {"role": "user", "content": text, "timestamp": number}
+    return {"type": "message", "id": entry_id, "parentId": parent, "timestamp": TIME, "message": message}
+
+
+@pytest.mark.parametrize(
+    ("entries", "shape"),
+    [
+        ([("a", None), ("b", "a"), ("c", "a")], [["a", [["b", []], ["c", []]]]]),
+        ([("a", None), ("b", "lost")], [["a", [["b", []]]]]),
+        ([("a", None), ("b", None)], [["a", []], ["b", []]]),
+        ([], []),
+    ],
+)
+def test_entries_become_a_tree_as_the_server_makes_it(entries: list[tuple[str, str | None]], shape: list[Any]) -> None:
+    def ids(nodes: list[dict[str, Any]]) -> list[Any]:
+        return [[node["entry"]["id"], ids(node["children"])] for node in nodes]
+
+    assert ids(tree_of_entries([user_line(entry_id, parent, "", 0) for entry_id, parent in entries])) == shape
 
 
 def test_models_and_thinking_levels_are_chosen(home: Home) -> None:

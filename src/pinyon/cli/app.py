@@ -178,7 +178,7 @@ async def _print(args: CliArgs, cwd: Path, mode: str, fd: int) -> int:
     from pinyon.modes.output import OutputWriter
     from pinyon.modes.print_mode import run_print_mode
 
-    pi = await start(args, cwd)
+    pi = await start(args, cwd, can_cycle=False)
     # Pipes may stay silent; in the loop's own thread they would keep signals from being heard.
     prompts = await in_daemon_thread(
         lambda: start_prompts(
@@ -221,8 +221,13 @@ def _tell_notice(kind: str, message: str) -> None:
     tell(f"{kind.capitalize()}: {message}")
 
 
-async def start(args: CliArgs, cwd: Path, say: Callable[[Any, str], None] = _tell_notice) -> PiAgent:
-    """Build the agent and its session as the arguments ask. `say(kind, message)` tells what was noticed on the way."""
+async def start(
+    args: CliArgs, cwd: Path, say: Callable[[Any, str], None] = _tell_notice, *, can_cycle: bool = True
+) -> PiAgent:
+    """Build the agent and its session as the arguments ask.
+
+    `say(kind, message)` tells what was noticed on the way; `can_cycle`: somebody may step through the models.
+    """
     from pinyon.cli.model_choice import choose_model
     from pinyon.cli.session_choice import choose_session
     from pinyon.coding.pi_agent import PiAgent
@@ -240,13 +245,14 @@ async def start(args: CliArgs, cwd: Path, say: Callable[[Any, str], None] = _tel
         # A project's own version of a user's resource is ordinary: only a screen has room to mention it.
         if diagnostic.type != "collision" or say is not _tell_notice:
             say(diagnostic.severity, diagnostic.message)
-    choice = await choose_model(args, services, tree, warn=warn)
+    choice = await choose_model(args, services, tree, warn=warn, can_cycle=can_cycle)
     pi = await PiAgent.create(
         services=services,
         session_manager=manager,
         model=choice.model,
         thinking_level=choice.thinking_level,
         stream_fn=choice.stream_fn,
+        scoped_models=choice.scoped_models,
         tools=args.tools,
         exclude_tools=args.exclude_tools,
         no_tools="all" if args.no_tools else "builtin" if args.no_builtin_tools else None,

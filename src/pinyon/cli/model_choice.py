@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from pinyon.ai.model import Model, ThinkingLevel
+from pinyon.ai.resolver import ScopedModel
 from pinyon.ai.stream import StreamFn
 from pinyon.cli.args import CliArgs
 from pinyon.cli.demo import MODEL_ID, PROVIDER, demo_model
@@ -20,15 +21,29 @@ class ModelChoice(msgspec.Struct, kw_only=True):
     model: Model | None = None
     thinking_level: ThinkingLevel | None = None
     stream_fn: StreamFn | None = None
+    scoped_models: list[ScopedModel] = []
 
 
-async def choose_model(args: CliArgs, services: Services, tree: Session, *, warn: Callable[[str], None]) -> ModelChoice:
-    """Resolve `--model`, `--provider`, `--thinking` and `--api-key`. Raises `ModelError`.
+async def choose_model(
+    args: CliArgs, services: Services, tree: Session, *, warn: Callable[[str], None], can_cycle: bool = True
+) -> ModelChoice:
+    """Resolve `--model`, `--models`, `--provider`, `--thinking` and `--api-key`. Raises `ModelError`.
 
-    A session of the demo goes on with its scripted model unless another one is asked for.
+    A session of the demo goes on with its scripted model unless another one is asked for. `can_cycle` says that the
+    scope counts later too, when somebody steps through the models.
     """
+    is_new = _is_new(tree)
+    scope = await _scope(args, services, warn) if can_cycle or (args.model is None and is_new) else []
+    choice = await _chosen(args, services, tree, warn, scope if is_new else [])
+    choice.scoped_models = scope
+    return choice
+
+
+async def _chosen(
+    args: CliArgs, services: Services, tree: Session, warn: Callable[[str], None], scope: list[ScopedModel]
+) -> ModelChoice:
     if args.model is None:
-        return _demo_choice() if _is_demo(tree) else await _scoped_choice(args, services, tree, warn)
+        return _demo_choice() if _is_demo(tree) else _scoped_choice(args, services, scope)
     if args.model == f"{PROVIDER}/{MODEL_ID}":
         return _demo_choice()
     resolved = await services.registry.resolve_cli(
@@ -41,18 +56,27 @@ async def choose_model(args: CliArgs, services: Services, tree: Session, *, warn
     return ModelChoice(model=resolved.model, thinking_level=resolved.thinking_level)
 
 
-async def _scoped_choice(args: CliArgs, services: Services, tree: Session, warn: Callable[[str], None]) -> ModelChoice:
-    """Without `--model`: a new session begins in the scope of `--models` or of the settings, where there is one."""
+async def _scope(args: CliArgs, services: Services, warn: Callable[[str], None]) -> list[ScopedModel]:
+    """The models of `--models` or else of the settings."""
     patterns = args.models or services.settings.get_enabled_models() or []
-    projection = tree.build_session_projection()
-    if not patterns or projection.message_count or projection.model is not None:
-        return ModelChoice(thinking_level=args.thinking)
+    if not patterns:
+        return []
     scoped, remarks = await services.registry.find_scope(patterns)
     for remark in remarks:
         warn(remark.message)
+    return list(scoped)
+
+
+def _is_new(tree: Session) -> bool:
+    projection = tree.build_session_projection()
+    return not projection.message_count and projection.model is None
+
+
+def _scoped_choice(args: CliArgs, services: Services, scope: list[ScopedModel]) -> ModelChoice:
+    """Without `--model`: a new session begins in the scope, where there is one."""
     settings = services.settings
     default = {"provider": settings.get_default_provider(), "model_id": settings.get_default_model()}
-    found = services.registry.initial_model(**default, scoped=scoped) if scoped else None
+    found = services.registry.initial_model(**default, scoped=scope) if scope else None
     if found is None:
         return ModelChoice(thinking_level=args.thinking)
     if args.api_key is not None:

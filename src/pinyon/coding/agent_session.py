@@ -371,12 +371,13 @@ class AgentSession(SessionRuns):
         on_chunk: Callable[[str], None] | None = None,
         *,
         exclude_from_context: bool = False,
-        id: str | None = None,  # noqa: A002 - the field's own name
+        id: Any = None,  # noqa: A002 - the field's own name
         operations: BashOperations | None = None,
     ) -> BashResult:
         """Run a shell command of the user in the session's directory and record it in the conversation.
 
         `on_chunk` gets the output as it comes; a command that is excluded from the context is stored but not sent.
+        `id` is any JSON value; it stands in the events of the output.
         """
         self.session.require_writable()
         return await self._driver.shell.run(

@@ -118,7 +118,7 @@ class BashExecutionUpdate(AgentEventBase, tag="bash_execution_update"):
     """More output of a shell command that the user runs."""
 
     delta: str
-    id: str | UnsetType = UNSET
+    id: Any = UNSET
 
 
 class LimitReached(AgentEventBase, tag="limit_reached"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
@@ -58,7 +58,7 @@ class UserShell:
         *,
         exclude_from_context: bool = False,
         on_chunk: Callable[[str], None] | None = None,
-        run_id: str | None = None,
+        run_id: Any = None,
         operations: BashOperations | None = None,
     ) -> BashResult:
         """Run a command and record it. A non-zero exit is a result; raises what prevents it from starting."""

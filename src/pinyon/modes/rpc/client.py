@@ -25,6 +25,7 @@ from pinyon.ai.model import Model, ThinkingLevel
 from pinyon.coding.event import AgentSettled, CompactionResult
 from pinyon.coding.statistics import SessionStats
 from pinyon.modes.rpc.client_event import RpcEvent, UiRequest, decode_event
+from pinyon.modes.rpc.client_tree import tree_of_entries
 from pinyon.modes.rpc.connection import RpcConnection, RpcError
 
 DEFAULT_TIMEOUT_S = 30.0
@@ -251,7 +252,10 @@ class RpcClient:
 
     async def get_state(self) -> RpcState:
         """What the session is and does."""
-        return msgspec.convert(await self.request("get_state"), RpcState)
+        state = msgspec.convert(await self.request("get_state"), RpcState)
+        if state.model is not None and state.model.key == ("unknown", "unknown"):
+            state.model = None
+        return state
 
     async def get_messages(self) -> list[AgentMessage]:
         """The context as it is."""
@@ -272,9 +276,12 @@ class RpcClient:
         return data["entries"], data["leafId"]
 
     async def get_tree(self) -> tuple[list[dict[str, Any]], str | None]:
-        """The entries as nested `{entry, children, label?}` objects, and the id of the leaf."""
-        data = await self.request("get_tree")
-        return data["tree"], data["leafId"]
+        """The entries as nested `{entry, children, label?}` objects, and the id of the leaf.
+
+        It is put together here: a long conversation is nested deeper than JSON parsers follow.
+        """
+        entries, leaf_id = await self.get_entries()
+        return tree_of_entries(entries), leaf_id
 
     async def get_fork_messages(self) -> list[ForkMessage]:
         """The user messages that the session can be forked before."""

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec import UNSET
 
+from pinyon._util import json as _json
 from pinyon.agent.queue import QueueMode
 from pinyon.ai.message import UserMessage
-from pinyon.ai.model import parse_level, supported_levels
+from pinyon.ai.model import Model, parse_level, supported_levels
 from pinyon.errors import ConfigError, SessionError
 
 if TYPE_CHECKING:
     from pinyon.coding.pi_agent import PiAgent
     from pinyon.resources.prompt_template import PromptTemplate
     from pinyon.resources.skill import Skill
+    from pinyon.session.tree import SessionTreeNode
 
 Choice = TypeVar("Choice", bound=str)
 Fields = Mapping[str, Any]
@@ -26,6 +28,17 @@ Answer = Any
 NO_DATA = None
 NULL = msgspec.Raw(b"null")
 """Data that is null, where the protocol wants it said."""
+NO_MODEL = Model(
+    id="unknown",
+    name="unknown",
+    api="unknown",
+    provider="unknown",
+    base_url="",
+    input=[],
+    context_window=0,
+    max_tokens=0,
+)
+"""What stands for the model where there is none."""
 
 CommandFn = Callable[["PiAgent", Fields], Awaitable[Answer]]
 
@@ -120,11 +133,10 @@ async def compact(pi: PiAgent, fields: Fields) -> Answer:
 
 async def bash(pi: PiAgent, fields: Fields) -> Answer:
     """Run a shell command of the user."""
-    run_id = fields.get("id")
     return await pi.session.execute_bash(
         text_field(fields, "command"),
         exclude_from_context=fields.get("excludeFromContext") is True,
-        id=run_id if isinstance(run_id, str) else None,
+        id=fields.get("id"),
     )
 
 
@@ -143,7 +155,7 @@ async def get_state(pi: PiAgent, fields: Fields) -> Answer:
     session = pi.session
     path = session.session_file
     state = {
-        "model": session.model,
+        "model": session.model or NO_MODEL,
         "thinkingLevel": session.thinking_level,
         "isStreaming": session.is_streaming,
         "isCompacting": session.is_compacting,
@@ -194,18 +206,32 @@ async def get_tree(pi: PiAgent, fields: Fields) -> Answer:
     """The entries as a tree."""
     del fields
     tree = pi.session.session
-    return {"tree": [_node(node) for node in tree.get_tree()], "leafId": tree.get_leaf_id()}
+    return {"tree": msgspec.Raw(b"".join(_tree_pieces(tree.get_tree()))), "leafId": tree.get_leaf_id()}
 
 
-def _node(node: Any) -> dict[str, Any]:
-    value: dict[str, Any] = {
-        "entry": msgspec.Raw(node.entry.line),
-        "children": [_node(child) for child in node.children],
-    }
-    if node.label:
-        value["label"] = node.label
-        value["labelTimestamp"] = node.label_timestamp
-    return value
+def _tree_pieces(roots: Sequence[SessionTreeNode]) -> Iterator[bytes]:
+    """The JSON of a list of nodes; a conversation is as deep as it is long, so nothing here calls itself."""
+    yield b"["
+    levels, tails, is_first = [iter(roots)], [b"]"], True
+    while levels:
+        node = next(levels[-1], None)
+        if node is None:
+            levels.pop()
+            yield tails.pop()
+            is_first = False
+            continue
+        yield b'{"entry":' if is_first else b',{"entry":'
+        yield node.entry.line
+        yield b',"children":['
+        levels.append(iter(node.children))
+        tails.append(b"]" + _label(node) + b"}")
+        is_first = True
+
+
+def _label(node: SessionTreeNode) -> bytes:
+    if not node.label:
+        return b""
+    return b"," + _json.encode({"label": node.label, "labelTimestamp": node.label_timestamp})[1:-1]
 
 
 async def get_fork_messages(pi: PiAgent, fields: Fields) -> Answer:
@@ -251,10 +277,9 @@ async def set_model(pi: PiAgent, fields: Fields) -> Answer:
 
 
 async def cycle_model(pi: PiAgent, fields: Fields) -> Answer:
-    """Switch to the next model of the scope, or of those that have credentials."""
+    """Switch to the next model: of the scope where there is one, else of those that have credentials."""
     del fields
-    cycle = await pi.session.cycle_model()
-    return NULL if cycle is None else cycle
+    return await pi.session.cycle_model() or NULL
 
 
 async def get_available_models(pi: PiAgent, fields: Fields) -> Answer:
@@ -300,7 +325,8 @@ async def switch_session(pi: PiAgent, fields: Fields) -> Answer:
 async def fork(pi: PiAgent, fields: Fields) -> Answer:
     """Go on in a new session from before a user message."""
     change = await pi.fork(text_field(fields, "entryId"))
-    return {"text": change.selected_text, "cancelled": change.cancelled}
+    text = {} if change.selected_text is None else {"text": change.selected_text}
+    return {**text, "cancelled": change.cancelled}
 
 
 async def clone(pi: PiAgent, fields: Fields) -> Answer:

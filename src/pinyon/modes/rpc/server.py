@@ -64,11 +64,14 @@ class _Server:
             self._out.write_json(_json.encode(event))
 
     async def serve(self, lines: AsyncIterator[bytes]) -> int:
-        """Answer lines until there are no more or the reader of the answers is gone."""
+        """Answer lines until there are no more or the reader of the answers is gone.
+
+        A client that does not read its answers is not read from either, so that they do not pile up.
+        """
         async with asyncio.TaskGroup() as tasks:
             running: set[asyncio.Task[None]] = set()
             async for line in lines:
-                if self._out.closed.is_set():
+                if not await self._has_reader():
                     break
                 task = tasks.create_task(self._answer(line))
                 running.add(task)
@@ -79,6 +82,13 @@ class _Server:
             for task in tuple(running):
                 task.cancel()
         return 1 if self._out.closed.is_set() else 0
+
+    async def _has_reader(self) -> bool:
+        try:
+            await self._out.drain()
+        except OutputClosedError:
+            return False
+        return True
 
     async def _answer(self, line: bytes) -> None:
         try:
