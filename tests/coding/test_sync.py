@@ -119,7 +119,7 @@ def test_tools_and_listeners_run_in_the_thread_and_may_not_wait_for_the_session(
     seen: list[object] = []
 
     @define_tool
-    def look() -> str:
+    async def look() -> str:
         """Look around."""
         seen.append(threading.current_thread().name)
         seen.append(session.is_streaming)
