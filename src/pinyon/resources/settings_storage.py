@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, Protocol
@@ -21,6 +22,9 @@ May be called more than once for one update.
 _WRITE_ATTEMPTS = 1500
 _WRITE_DELAY_S = 0.01
 """A change waits longer than a lock that a dead program left behind lasts."""
+
+_PAUSE_S = 0.05
+"""Between two changes of one program the lock stays free for this long: others give up after ten looks, 20 ms apart."""
 
 
 class SettingsStorage(Protocol):
@@ -47,6 +51,7 @@ class FileSettingsStorage:
             "global": None if agent_dir is None else agent_dir / "settings.json",
             "project": cwd / CONFIG_DIR_NAME / "settings.json",
         }
+        self._released: dict[SettingsScope, float] = {}
 
     def path(self, scope: SettingsScope) -> Path | None:
         """The file of a scope; None for the global one without an agent folder."""
@@ -74,10 +79,12 @@ class FileSettingsStorage:
         if not path.exists() and update(None) is None:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
+        time.sleep(max(0.0, self._released.get(scope, 0.0) + _PAUSE_S - time.monotonic()))
         with hold_lock(path, attempts=_WRITE_ATTEMPTS, delay_s=_WRITE_DELAY_S) as lock:
             text = update(_read_text(path))
             if text is not None:
                 replace_file(path, text.encode(), before_publish=lock.ensure_held)
+        self._released[scope] = time.monotonic()
 
 
 class MemorySettingsStorage:
