@@ -358,10 +358,13 @@ class AgentSession(SessionRuns):
 
     def export_to_html(self, path: str | Path | None = None) -> Path:
         """Write the session as a page for people; returns its path. Raises `SessionError` for one without a file."""
+        from pinyon.ai.known_secret import known_secrets
         from pinyon.export import PageExtras, export_session_to_html
 
         tools = [tool.declaration() for tool in self.toolset.active]
-        return export_session_to_html(self.session, path, PageExtras(system_prompt=self.system_prompt, tools=tools))
+        secrets = known_secrets(self.selection.auth_storage)
+        extras = PageExtras(system_prompt=self.system_prompt, tools=tools, secrets=secrets)
+        return export_session_to_html(self.session, path, extras)
 
     # Shell commands of the user.
 

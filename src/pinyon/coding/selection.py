@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from pinyon.agent.agent import Agent
+from pinyon.ai.auth_storage import AuthStorage
 from pinyon.ai.model import Model, ThinkingLevel, clamp_level, parse_level, supported_levels
 from pinyon.ai.model_registry import ModelRegistry
 from pinyon.ai.resolver import ScopedModel
@@ -64,6 +65,11 @@ class ModelSelection:
         self.model = model
         self.thinking_level: ThinkingLevel = clamp_level(model, thinking_level) if model else thinking_level
         self._mirror()
+
+    @property
+    def auth_storage(self) -> AuthStorage:
+        """Where the credentials of the models are kept."""
+        return self._registry.auth_storage
 
     def record_start(self) -> None:
         """Write what a new session starts with, or the thinking level that an older file lacks."""

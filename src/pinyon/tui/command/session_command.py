@@ -209,17 +209,15 @@ def _one_line(entry: SessionEntry) -> str:
 
 
 async def export(app: PinyonApp, argument: str) -> None:
-    """Write the session as a page, or as JSON lines."""
-    from pinyon.export import export_session_to_html
+    """Write the session as a page, or its branch as a session file."""
+    from pinyon.coding.page_export import export_page
 
     words = shlex.split(argument) if argument else []
-    session = app.session.session
     target = _path(app, words[0]) if words else None
     if target is not None and target.suffix == ".jsonl":
-        await asyncio.to_thread(target.write_bytes, b"".join(line + b"\n" for line in session.lines()))
-        written = target
+        written = await asyncio.to_thread(app.session.export_to_jsonl, target)
     else:
-        written = await asyncio.to_thread(export_session_to_html, session, target)
+        written = await asyncio.to_thread(export_page, app.session, app.pi.services, target)
     app.notify_user(f"Written to {str(written)!r}", "info")
 
 
