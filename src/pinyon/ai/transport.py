@@ -10,8 +10,9 @@ closes the connection.
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from typing import Literal, Protocol
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import ClassVar, Literal, Protocol
 
 import msgspec
 
@@ -203,20 +204,45 @@ class FunctionTransport:
 
 
 class DefaultTransport:
-    """Chooses per request: its own HTTP/1.1 client, or `httpcore2` where the environment names a proxy."""
+    """Chooses per request: its own HTTP/1.1 client, or `httpcore2` where the environment names a proxy.
+
+    Where the process has a stand-in, that gets every request instead.
+    """
+
+    stand_in: ClassVar[Transport | None] = None
 
     async def open(self, request: HttpRequest) -> HttpResponse:
-        """See `Transport.open`."""
-        from pinyon.ai.proxy import proxy_for
+        """See `Transport.open`. Raises `RequestBlockedError` for a server that the environment does not permit."""
+        if DefaultTransport.stand_in is not None:
+            return await DefaultTransport.stand_in.open(request)
+        return await open_real(request)
 
-        proxy_url = proxy_for(request.url, request.env)
-        if proxy_url is not None:
-            from pinyon.ai.proxied_http import open_proxied
 
-            return await open_proxied(request, proxy_url)
-        from pinyon.ai.direct_http import open_direct
+async def open_real(request: HttpRequest) -> HttpResponse:
+    """Open a request over the network, whatever stands in for it."""
+    from pinyon.ai.destination import check_destination
 
-        return await open_direct(request)
+    check_destination(request.url)
+    from pinyon.ai.proxy import proxy_for
+
+    proxy_url = proxy_for(request.url, request.env)
+    if proxy_url is not None:
+        from pinyon.ai.proxied_http import open_proxied
+
+        return await open_proxied(request, proxy_url)
+    from pinyon.ai.direct_http import open_direct
+
+    return await open_direct(request)
+
+
+@contextmanager
+def standing_in(transport: Transport) -> Iterator[None]:
+    """Send every request of this process that names no transport of its own to `transport`, for recordings."""
+    previous, DefaultTransport.stand_in = DefaultTransport.stand_in, transport
+    try:
+        yield
+    finally:
+        DefaultTransport.stand_in = previous
 
 
 DEFAULT_TRANSPORT = DefaultTransport()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         faux_thinking,
         faux_tool_call,
     )
+    from pinyon.testing.cassette import Cassette, CassetteError, RecordedExchange
     from pinyon.testing.fake_anthropic import AnthropicAnswer, anthropic_answer, anthropic_reply, strict_anthropic
     from pinyon.testing.fake_bedrock import bedrock_answer, strict_bedrock
     from pinyon.testing.fake_clock import FakeClock
@@ -28,10 +29,20 @@ if TYPE_CHECKING:
     from pinyon.testing.fake_pi_messages import gateway_answer, strict_gateway
     from pinyon.testing.fake_responses import ResponsesAnswer, responses_answer, responses_reply, strict_responses
     from pinyon.testing.fake_server import Cut, Delay, FakeServer, Gate, RecordedRequest, Reply, Stall
+    from pinyon.testing.scripted import (
+        ScriptedAnswer,
+        scripted_model,
+        scripted_options,
+        scripted_session,
+        scripted_sync_session,
+        session_answers,
+    )
     from pinyon.testing.stream import collect, event_names, final_message
 
 __all__ = [
     "AnthropicAnswer",
+    "Cassette",
+    "CassetteError",
     "Cut",
     "DeferredPolicy",
     "Delay",
@@ -43,9 +54,11 @@ __all__ = [
     "FauxState",
     "Gate",
     "Pace",
+    "RecordedExchange",
     "RecordedRequest",
     "Reply",
     "ResponsesAnswer",
+    "ScriptedAnswer",
     "Stall",
     "anthropic_answer",
     "anthropic_reply",
@@ -68,6 +81,11 @@ __all__ = [
     "openai_answer",
     "responses_answer",
     "responses_reply",
+    "scripted_model",
+    "scripted_options",
+    "scripted_session",
+    "scripted_sync_session",
+    "session_answers",
     "strict_anthropic",
     "strict_bedrock",
     "strict_gateway",
@@ -90,6 +108,7 @@ __getattr__, __dir__, _ = lazy_exports(
             "faux_thinking",
             "faux_tool_call",
         ),
+        "pinyon.testing.cassette": ("Cassette", "CassetteError", "RecordedExchange"),
         "pinyon.testing.fake_anthropic": (
             "AnthropicAnswer",
             "anthropic_answer",
@@ -138,6 +157,14 @@ __getattr__, __dir__, _ = lazy_exports(
             "RecordedRequest",
             "Reply",
             "Stall",
+        ),
+        "pinyon.testing.scripted": (
+            "ScriptedAnswer",
+            "scripted_model",
+            "scripted_options",
+            "scripted_session",
+            "scripted_sync_session",
+            "session_answers",
         ),
         "pinyon.testing.stream": (
             "collect",

@@ -15,10 +15,11 @@ import msgspec
 from pinyon._util.abort import OperationAbortedError, until_aborted
 from pinyon._util.loop_local import LoopLocal
 from pinyon.ai.apis.codex_transport import Continuation
+from pinyon.ai.destination import check_destination
 from pinyon.ai.exchange import DEFAULT_TIMEOUT_S, timeout_s
 from pinyon.ai.option import StreamOptions
 from pinyon.ai.session_resource import register_cleaner
-from pinyon.ai.transport import TransportError, connection_failure
+from pinyon.ai.transport import DefaultTransport, TransportError, connection_failure
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
@@ -182,6 +183,9 @@ register_cleaner(_forget)
 
 async def open_socket(key: SocketKey | None, url: str, headers: Mapping[str, str], options: StreamOptions) -> Socket:
     """Connect. Raises `TransportError` (also where `websockets` is not installed) or `OperationAbortedError`."""
+    if DefaultTransport.stand_in is not None:
+        raise TransportError("WebSocket error: what stands in for the network speaks HTTP only", "request")
+    check_destination("http" + url.removeprefix("ws"))
     work = _connect(url, headers, options)
     try:
         connection = await (work if options.signal is None else until_aborted(work, options.signal))
