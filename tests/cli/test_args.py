@@ -322,10 +322,10 @@ def test_switches_for_what_is_not_there_yet_are_taken() -> None:
 
 
 def test_one_check_finds_conflicts_missing_features_and_unknown_options() -> None:
-    args = parse_args(["--provider", "p", "--resume", "--plan=1", "--own=1"])
+    args = parse_args(["--provider", "p", "-e", "x", "--plan=1", "--own=1"])
     messages = [problem.message for problem in check_args(args, registered={"own"})]
     assert len(messages) == 3
-    assert all(any(name in message for message in messages) for name in ("--provider", "--resume", "--plan"))
+    assert all(any(name in message for message in messages) for name in ("--provider", "--extension", "--plan"))
     assert check_args(parse_args(["-p", "hi", "--model", "m"])) == []
 
 

@@ -15,11 +15,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from pinyon._util.config import agent_dir, expand_home
+from pinyon._util.config import agent_dir, expand_home, is_offline
 from pinyon._util.terminal import strip_terminal_control
 from pinyon.cli.args import CliArgs, check_args, parse_args
 from pinyon.cli.entry import write
 from pinyon.cli.flag import COMMANDS
+from pinyon.cli.timing import mark, take_times
 from pinyon.errors import PinyonError
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ def run(argv: Sequence[str]) -> int:
     """Run the command line that `cli.entry` did not answer by itself; returns the exit code."""
     # Conversations are many objects and few cycles: looking for cycles after every 700 of them costs up to a third.
     gc.set_threshold(100_000, 20, 50)
+    mark("begin")
+    if is_offline() or "--offline" in argv:
+        os.environ.update({"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1"})
+    os.environ.update({"PI_CODING_AGENT": "true", "AI_AGENT": "pi"})
     if argv and argv[0] in COMMANDS:
         return _run_command(argv[0], argv[1:])
     args = parse_args(argv)
@@ -45,9 +50,7 @@ def run(argv: Sequence[str]) -> int:
         tell(f"{problem.type.capitalize()}: {problem.message}")
     if any(problem.type == "error" for problem in problems):
         return 1
-    if args.offline:
-        os.environ.update({"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1"})
-    os.environ.update({"PI_CODING_AGENT": "true", "AI_AGENT": "pi"})
+    mark("arguments")
     try:
         return _run_mode(args)
     except PinyonError as error:
@@ -90,10 +93,17 @@ def _run_mode(args: CliArgs) -> int:
         return _export(args.export, args.messages)
     if args.list_models:
         return _list_models(args, cwd)
-    mode = args.mode or ("text" if args.print or not _is_terminal() else None)
-    if mode is None:
-        return _run_interactive(args, cwd)
-    return _run_print_mode(args, cwd, mode)
+    is_one_shot = args.print or args.mode in ("json", "rpc") or not _is_terminal()
+    if not is_one_shot:
+        from pinyon.cli.interactive import run_interactive_mode
+
+        return run_interactive_mode(args, cwd)
+    if args.resume:
+        return fail(
+            "--resume shows sessions to choose from and needs the interactive mode; --continue goes on with the newest "
+            "session of this folder, --session with one given by path or id"
+        )
+    return _run_print_mode(args, cwd, args.mode or "text")
 
 
 def _working_directory() -> Path:
@@ -105,61 +115,6 @@ def _working_directory() -> Path:
 
 def _is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def _settled_trust(args: CliArgs, cwd: Path) -> dict[str, bool]:
-    """The question about the project. Most bring nothing that could need it; they do not wait for its imports."""
-    if not (cwd / ".pi").exists() and not any((folder / ".agents").exists() for folder in (cwd, *cwd.parents)):
-        return {}
-    from pinyon.cli.trust_terminal import settle_trust
-
-    return settle_trust(cwd, args.project_trust)
-
-
-def _run_interactive(args: CliArgs, cwd: Path) -> int:
-    """Draw a first picture at once; everything slow happens behind it.
-
-    A question about the project comes before, on the plain terminal.
-    """
-    from pinyon.tui.first_paint import FirstPaint, paint_first
-
-    args.session_trust = _settled_trust(args, cwd)
-    is_plain = args.tui_mode == "regular" or os.environ.get("TERM") == "dumb"
-    first = FirstPaint(None) if is_plain else paint_first(cwd)
-    try:
-        from pinyon.tui.start import InteractiveStart, StartNotice, StartPrompt
-
-        if is_plain:
-            from pinyon.tui.plain import run_plain as run_interactive
-        else:
-            from pinyon.tui.run import run_interactive
-    except BaseException:
-        first.undo()
-        raise
-
-    async def create(say: StartNotice) -> PiAgent:
-        return await start(args, cwd, say)
-
-    async def prompts() -> list[StartPrompt]:
-        from pinyon.cli.prompt_input import start_prompts
-
-        found = start_prompts(args.messages, args.files, cwd, piped=lambda _: "")
-        first = [StartPrompt(found.first or "", found.images)] if found.first or found.images else []
-        return [*first, *(StartPrompt(text) for text in found.others)]
-
-    return run_interactive(
-        InteractiveStart(
-            create=create,
-            prompts=prompts,
-            resume=args.resume,
-            cwd=cwd,
-            agent_dir=agent_dir(),
-            is_verbose=args.verbose,
-            theme=args.use_theme,
-            tui_mode=args.tui_mode,
-            terminal_attributes=first.attributes,
-        )
-    )
 
 
 def _run_print_mode(args: CliArgs, cwd: Path, mode: str) -> int:
@@ -189,6 +144,8 @@ async def _print(args: CliArgs, cwd: Path, mode: str, fd: int) -> int:
         ),
         "prompt-input",
     )
+    mark("prompts")
+    _tell_times()
     if pi.session.model is None:
         return fail(pi.model_fallback_message or NO_MODEL)
     if pi.model_fallback_message:
@@ -214,7 +171,14 @@ async def _serve_rpc(args: CliArgs, cwd: Path, fd: int) -> int:
     from pinyon.modes.output import OutputWriter
     from pinyon.modes.rpc.server import run_rpc_mode
 
-    return await run_rpc_mode(await start(args, cwd), writer=OutputWriter(fd))
+    pi = await start(args, cwd)
+    _tell_times()
+    return await run_rpc_mode(pi, writer=OutputWriter(fd))
+
+
+def _tell_times() -> None:
+    if times := take_times():
+        tell(times)
 
 
 def _tell_notice(kind: str, message: str) -> None:
@@ -235,17 +199,21 @@ async def start(
     def warn(message: str) -> None:
         say("warning", message)
 
+    mark("modules")
     services = _services(args, cwd)
+    mark("services")
     manager, tree = await choose_session(args, cwd, services.settings, warn=warn)
     _tell_damage(tree, warn)
     session_cwd = Path(tree.get_cwd())
     if session_cwd != cwd:
         services = _services(args, session_cwd)
+    mark("session")
     for diagnostic in services.diagnostics:
         # A project's own version of a user's resource is ordinary: only a screen has room to mention it.
         if diagnostic.type != "collision" or say is not _tell_notice:
             say(diagnostic.severity, diagnostic.message)
     choice = await choose_model(args, services, tree, warn=warn, can_cycle=can_cycle)
+    mark("model")
     pi = await PiAgent.create(
         services=services,
         session_manager=manager,
@@ -260,6 +228,7 @@ async def start(
         if_in_use=args.if_in_use or "fail",
     )
     session = await pi.create_agent_session(session=tree)
+    mark("agent")
     if unknown := session.toolset.unknown_names:
         warn(f"no tool is called {', '.join(map(repr, unknown))}; the tools are {', '.join(session.toolset.names)}")
     return pi

@@ -30,8 +30,8 @@ class ArgumentProblem:
 class CliArgs:
     """What the command line says. Lists that were not given are None or empty, texts None.
 
-    `unknown_flags` maps names without dashes to their value, or True without one. `session_trust` holds what a person
-    answered about projects, by real path; no flag sets it.
+    `unknown_flags` maps names without dashes to their value, or True without one. No flag sets `session_trust`, what a
+    person answered about projects, by real path, and `session_cwd`, where a session whose folder is gone goes on.
     """
 
     def __init__(self) -> None:
@@ -57,6 +57,7 @@ class CliArgs:
 
         self.continue_session = False
         self.session: str | None = None
+        self.session_cwd: str | None = None
         self.session_id: str | None = None
         self.session_dir: str | None = None
         self.no_session = False

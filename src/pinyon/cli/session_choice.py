@@ -55,7 +55,7 @@ async def _stored_session(args: CliArgs, manager: LocalSessionManager, warn: Cal
     if args.fork is not None:
         return await manager.fork_session(await _existing_session(args.fork, manager), id=args.session_id)
     if args.session is not None:
-        return await _named_session(args.session, manager)
+        return await _named_session(args.session, manager, args.session_cwd)
     if args.continue_session:
         return await manager.continue_recent_session()
     if args.session_id is not None:
@@ -67,7 +67,7 @@ async def _stored_session(args: CliArgs, manager: LocalSessionManager, warn: Cal
     return await manager.create_session()
 
 
-async def _named_session(argument: str, manager: LocalSessionManager) -> Session:
+async def _named_session(argument: str, manager: LocalSessionManager, cwd_override: str | None) -> Session:
     found = await manager.resolve(argument)
     if found.path is None:
         raise SessionError(f"--session: there is no session {argument!r}; give the id of one, its beginning, or a path")
@@ -76,7 +76,7 @@ async def _named_session(argument: str, manager: LocalSessionManager) -> Session
             f"--session: {argument!r} belongs to the project {found.other_cwd!r}; start there, or copy it "
             f"here with --fork {argument}"
         )
-    return await manager.open_session(found.path)
+    return await manager.open_session(found.path, cwd_override=cwd_override)
 
 
 async def _existing_session(argument: str, manager: LocalSessionManager) -> Path:

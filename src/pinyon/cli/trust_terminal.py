@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pinyon._util.config import agent_dir
 from pinyon._util.terminal import strip_terminal_control
+from pinyon.cli.terminal_choice import choose_on_terminal
 from pinyon.resources.trust import decide_project_trust, has_gated_resources
 
 TYPE_CHECKING = False
@@ -32,26 +33,15 @@ def settle_trust(cwd: Path, override: bool | None) -> dict[str, bool]:
 
     decision = asyncio.run(ProjectTrust(folder, default=default, ask=ask_on_terminal).decide(cwd))
     if decision.problem:
-        _tell(f"Warning: {decision.problem}")
+        sys.stderr.write(strip_terminal_control(f"Warning: {decision.problem}") + "\n")
     return {str(cwd.resolve()): decision.trusted}
 
 
 async def ask_on_terminal(question: TrustQuestion) -> TrustChoice | None:
     """Show the answers with numbers and read one; an empty line or the end of the input leaves it open."""
-    _tell(f"{str(question.cwd)!r} brings settings, skills, prompts, themes or extensions of its own.")
-    _tell("They can change what Pinyon does, and extensions run as you. Use them?")
-    for number, choice in enumerate(question.choices, 1):
-        _tell(f"  {number}  {choice.label}")
-    while True:
-        sys.stderr.write(f"1-{len(question.choices)}, or Enter to go on without them: ")
-        sys.stderr.flush()
-        answer = sys.stdin.readline().strip()
-        if not answer:
-            return None
-        if answer.isdecimal() and 1 <= int(answer) <= len(question.choices):
-            return question.choices[int(answer) - 1]
-        _tell(f"{answer!r} is not one of the numbers.")
-
-
-def _tell(line: str) -> None:
-    sys.stderr.write(strip_terminal_control(line) + "\n")
+    lines = [
+        f"{str(question.cwd)!r} brings settings, skills, prompts, themes or extensions of its own.",
+        "They can change what Pinyon does, and extensions run as you. Use them?",
+    ]
+    chosen = choose_on_terminal(lines, [choice.label for choice in question.choices], "go on without them")
+    return None if chosen is None else question.choices[chosen]

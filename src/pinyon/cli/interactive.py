@@ -1,0 +1,84 @@
+"""The start of the interactive mode: questions on the plain terminal, a first picture, and then everything slow."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pinyon._util.config import agent_dir
+from pinyon.cli.app import start
+from pinyon.cli.args import CliArgs
+from pinyon.cli.timing import take_times
+
+if TYPE_CHECKING:
+    from pinyon.coding.pi_agent import PiAgent
+
+
+def _settled_trust(args: CliArgs, cwd: Path) -> dict[str, bool]:
+    """The question about the project. Most bring nothing that could need it; they do not wait for its imports."""
+    if not (cwd / ".pi").exists() and not any((folder / ".agents").exists() for folder in (cwd, *cwd.parents)):
+        return {}
+    from pinyon.cli.trust_terminal import settle_trust
+
+    return settle_trust(cwd, args.project_trust)
+
+
+def _settled_session(args: CliArgs, cwd: Path) -> bool:
+    """The questions about `--session`, for those who gave it."""
+    if args.session is None:
+        return True
+    from pinyon.cli.session_terminal import settle_session
+
+    return settle_session(args, cwd)
+
+
+def run_interactive_mode(args: CliArgs, cwd: Path) -> int:
+    """Draw a first picture at once; everything slow happens behind it.
+
+    Questions about the project and the session come before, on the plain terminal.
+    """
+    from pinyon.tui.first_paint import FirstPaint, paint_first
+
+    args.session_trust = _settled_trust(args, cwd)
+    if not _settled_session(args, cwd):
+        return 0
+    is_plain = args.tui_mode == "regular" or os.environ.get("TERM") == "dumb"
+    first = FirstPaint(None) if is_plain else paint_first(cwd)
+    try:
+        from pinyon.tui.start import InteractiveStart, StartNotice, StartPrompt
+
+        if is_plain:
+            from pinyon.tui.plain import run_plain as run_interactive
+        else:
+            from pinyon.tui.run import run_interactive
+    except BaseException:
+        first.undo()
+        raise
+
+    async def create(say: StartNotice) -> PiAgent:
+        pi = await start(args, cwd, say)
+        if times := take_times():
+            say("info", times)
+        return pi
+
+    async def prompts() -> list[StartPrompt]:
+        from pinyon.cli.prompt_input import start_prompts
+
+        found = start_prompts(args.messages, args.files, cwd, piped=lambda _: "")
+        first = [StartPrompt(found.first or "", found.images)] if found.first or found.images else []
+        return [*first, *(StartPrompt(text) for text in found.others)]
+
+    return run_interactive(
+        InteractiveStart(
+            create=create,
+            prompts=prompts,
+            resume=args.resume,
+            cwd=cwd,
+            agent_dir=agent_dir(),
+            is_verbose=args.verbose,
+            theme=args.use_theme,
+            tui_mode=args.tui_mode,
+            terminal_attributes=first.attributes,
+        )
+    )
