@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 
 from pinyon._util.abort import AbortController
 from pinyon.ai.apis.faux import FauxProvider, faux_assistant_message
 from pinyon.coding.hooks import SessionHooks
 from pinyon.coding.pi_agent import PiAgent
+from pinyon.modes.output import OutputGuard, OutputWriter
 from pinyon.modes.rpc.server import run_rpc_mode
 from pinyon.session import InMemorySessionManager
 
 
 class Asking(SessionHooks):
-    """`/ask` and `/late` notify what was answered to every dialog, `/show` shows something of every kind."""
+    """`/ask` and `/late` notify what was answered to every dialog, `/show` shows something of every kind,
+    `/print` writes to standard output."""
 
     pi: PiAgent
 
     def is_command(self, name: str) -> bool:
-        return name in ("ask", "show", "late")
+        return name in ("ask", "show", "late", "print")
 
     async def run_command(self, name: str, args: str) -> None:
         ui = self.pi.ui
@@ -40,6 +43,10 @@ class Asking(SessionHooks):
                 await ui.confirm("Aborted before", "?", signal=controller.signal),
             ]
             ui.notify(json.dumps(given), "warning")
+        elif name == "print":
+            sys.stdout.write("printed by a command\n")
+            child = await asyncio.create_subprocess_exec(sys.executable, "-c", "print('printed by a child')")
+            await child.wait()
         else:
             ui.set_status("k", "running")
             ui.set_status("k", None)
@@ -59,7 +66,8 @@ async def main() -> None:
     )
     hooks.pi = pi
     await pi.create_agent_session()
-    await run_rpc_mode(pi)
+    with OutputGuard() as guard:
+        await run_rpc_mode(pi, writer=OutputWriter(guard.fd))
 
 
 if __name__ == "__main__":
