@@ -11,7 +11,6 @@ import contextlib
 import os
 import time
 from collections.abc import Coroutine
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
@@ -23,7 +22,6 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from pinyon.tui.block.notice import NoticeBlock
-from pinyon.tui.color_table import terminal_is_dark
 from pinyon.tui.command.command import CommandTable, SlashCommand
 from pinyon.tui.completer import Completer
 from pinyon.tui.editor.completion import CommandSource, FileSource, FolderSource
@@ -35,8 +33,8 @@ from pinyon.tui.footer import Footer, FooterFacts
 from pinyon.tui.header import HeaderBlock
 from pinyon.tui.input_decoder import TerminalReply
 from pinyon.tui.keymap import Keymap
+from pinyon.tui.look import Look
 from pinyon.tui.overlay import Overlay, OverlayStack
-from pinyon.tui.palette import Palette, background_is_dark, palette_for
 from pinyon.tui.pending import Pending
 from pinyon.tui.place import home_short
 from pinyon.tui.router import Router
@@ -80,8 +78,8 @@ class PinyonApp(App[int], inherit_bindings=False):
         super().__init__(ansi_color=True)
         self.start_options = start
         self.keymap = Keymap.load(start.agent_dir)
-        self.is_dark = terminal_is_dark(os.environ.get("COLORFGBG", ""))
-        self.tone = self._first_tone()
+        self.look = Look(self)
+        self.tone = self.look.first_tone()
         self.transcript = Transcript(id="transcript")
         self.header = HeaderBlock(lambda: self.keymap)
         self.search_bar = SearchBar(self.transcript, id="search")
@@ -111,15 +109,6 @@ class PinyonApp(App[int], inherit_bindings=False):
         self._last_tool_tick = 0.0
         self._last_status: NoticeBlock | None = None
         self._is_expanded = False
-
-    def _first_tone(self) -> Tone:
-        hint = self.keymap.hint
-        return Tone(
-            palette=self._palette(),
-            expand_hint=hint("app.tools.expand"),
-            cancel_hint=hint("app.interrupt"),
-            home=str(Path.home()),
-        )
 
     def _make_completer(self) -> Completer:
         cwd = self.start_options.cwd
@@ -362,18 +351,8 @@ class PinyonApp(App[int], inherit_bindings=False):
             self.footer.update_rows()
 
     def on_terminal_reply(self, event: TerminalReply) -> None:
-        """Use light or dark colours as the background of the terminal asks for."""
-        is_dark = background_is_dark(event.text)
-        if is_dark is None or is_dark == self.is_dark:
-            return
-        self.is_dark = is_dark
-        if self.desk is not None:
-            self.desk.apply_settings()
-        else:
-            self.set_tone(replace(self.tone, palette=self._palette()))
-
-    def _palette(self) -> Palette:
-        return palette_for(self.start_options.theme or "system", is_dark=self.is_dark)
+        """Use the colours that the terminal tells of."""
+        self.look.hear(event.text)
 
     # What keys and commands ask for.
 

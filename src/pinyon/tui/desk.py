@@ -6,8 +6,6 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec.structs import replace
-
 from pinyon.ai.message import UserMessage
 from pinyon.coding.agent_session import AgentSession
 from pinyon.coding.event import SessionEvent
@@ -24,7 +22,6 @@ from pinyon.tui.header import ResourcesBlock
 from pinyon.tui.message_block import Renderers
 from pinyon.tui.model_switch import ModelSwitch
 from pinyon.tui.outside import Outside
-from pinyon.tui.palette import palette_for
 from pinyon.tui.place import home_short
 from pinyon.tui.preview import EditPreview
 from pinyon.tui.work import Work
@@ -49,6 +46,7 @@ async def open_desk(app: PinyonApp) -> None:
     app.desk = desk  # with the next line one step: nothing may see a desk without a session
     desk.bind(pi.session, is_first=True)
     app.spinner.stop("starting")
+    app.start(app.look.ask_tmux())
     for kind, text in notices:
         app.notify_user(text, kind)
     desk.tell_missing_model()
@@ -195,18 +193,7 @@ class Desk:
 
     def apply_settings(self) -> None:
         """Draw as the settings say."""
-        app = self._app
-        theme = app.start_options.theme or self.setting(setting.THEME)
-        app.editor.padding = int(self.setting(setting.EDITOR_PADDING_X))
-        app.set_tone(
-            replace(
-                app.tone,
-                palette=palette_for(theme, is_dark=app.is_dark),
-                pad=int(self.setting(setting.OUTPUT_PAD)),
-                code_indent=self.setting(setting.MARKDOWN_CODE_BLOCK_INDENT),
-                hide_thinking=self.setting(setting.HIDE_THINKING_BLOCK),
-            )
-        )
+        self._app.look.apply()
 
     def _show_resources(self) -> None:
         quiet = self.setting(setting.QUIET_STARTUP)

@@ -10,7 +10,7 @@ import os
 import sys
 
 from pinyon._version import __version__
-from pinyon.tui.color_table import DARK_COLORS, LIGHT_COLORS, terminal_is_dark
+from pinyon.tui.theme.color_table import PLAIN_COLORS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,9 +71,8 @@ def picture(width: int, height: int, place: str) -> str:
     """The escape sequences that draw the frame in a screen of this size."""
     if height < _MIN_ROWS or width < 40:
         return ""
-    colors = DARK_COLORS if terminal_is_dark(os.environ.get("COLORFGBG", "")) else LIGHT_COLORS
-    accent, dim, muted = (_color(colors[role]) for role in ("accent", "dim", "muted"))
-    border = _color(colors["thinkingOff"])
+    accent, dim, muted = (_color(PLAIN_COLORS[role]) for role in ("accent", "dim", "muted"))
+    border = _color(PLAIN_COLORS["thinkingOff"])
     reset = "\x1b[0m"
     hints = "  ".join(f"{muted}{key}{dim} {doc}" for key, doc in _HINTS)
     is_wide = sum(len(key) + len(doc) + 3 for key, doc in _HINTS) + 4 < width
@@ -90,9 +89,9 @@ def picture(width: int, height: int, place: str) -> str:
     return "".join(f"\x1b[{row};1H{text}" for row, text in lines.items())
 
 
-def _color(value: str) -> str:
-    red, green, blue = (int(value[at : at + 2], 16) for at in (1, 3, 5))
-    return f"\x1b[38;2;{red};{green};{blue}m"
+def _color(value: str | int) -> str:
+    """Numbered colours and weaker text, which suit every background until the terminal has told of its own."""
+    return f"\x1b[0;{30 + value}m" if isinstance(value, int) else "\x1b[0;2m" if value == "faint" else "\x1b[0m"
 
 
 def _short(cwd: Path) -> str:

@@ -28,6 +28,8 @@ _OTHER_KEY = re.compile(r"\x1b\[27;(\d+);(\d+)~\Z")
 _MODE = re.compile(r"\x1b\[\?(\d+);(\d)\$y\Z")
 _RESIZE = re.compile(r"\x1b\[48;(\d+)(?::[\d:]*)?;(\d+)(?::[\d:]*)?;(\d+)(?::[\d:]*)?;(\d+)(?::[\d:]*)?t\Z")
 _CURSOR = re.compile(r"\x1b\[(\d+);(\d+)R\Z")
+_ANSWER = re.compile(r"\x1b\[\?(?:[\d;]*c|997;[12]n)\Z")
+"""The kind of terminal, and whether its colours are dark or light."""
 _MAX_STRING = 100_000
 
 
@@ -144,6 +146,8 @@ class InputDecoder:
             return [events.AppBlur()]
         if sequence[1] in "]P_^X":
             self.replies.append(sequence)
+            return [messages_reply(sequence)]
+        if _ANSWER.match(sequence):
             return [messages_reply(sequence)]
         if (match := _OTHER_KEY.match(sequence)) is not None:
             return self._keys(f"\x1b[{match[2]};{match[1]}u")

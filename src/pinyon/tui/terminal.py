@@ -15,6 +15,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
 from pinyon.tui.input_decoder import InputDecoder
+from pinyon.tui.theme.terminal_color import QUESTION, UNWATCH_SCHEME, WATCH_SCHEME
 
 _ESCAPE_S = 0.05
 _REMOTE_ESCAPE_S = 0.1
@@ -69,19 +70,19 @@ class TerminalDriver(LinuxDriver):
         return super()._get_terminal_size()
 
     def start_application_mode(self) -> None:
-        """Take the terminal over; ask for modified keys where only the older protocol is known."""
+        """Take the terminal over; ask for its colours, and for modified keys in the older protocol."""
         super().start_application_mode()  # type: ignore[no-untyped-call] # Textual's own
         given = getattr(self._app, "start_options", None)
         if given is not None and given.terminal_attributes is not None:
             self.attrs_before = given.terminal_attributes
         if self._writer_thread is not None:
-            self.write("\x1b[>4;2m\x1b]11;?\x07")
+            self.write("\x1b[>4;2m" + WATCH_SCHEME + QUESTION)
             self.flush()
 
     def stop_application_mode(self) -> None:
         """Give the terminal back."""
         if self._writer_thread is not None:
-            self.write("\x1b[>4;0m")
+            self.write("\x1b[>4;0m" + UNWATCH_SCHEME)
         super().stop_application_mode()
 
     def disable_input(self) -> None:

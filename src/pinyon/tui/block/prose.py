@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
 from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
@@ -16,7 +17,7 @@ _FOLDED_THINKING_ROWS = 12
 
 
 class UserBlock(Block):
-    """A prompt, as it was typed, on its own background."""
+    """A prompt as Markdown on its own background, with list markers and backslashes as they were typed."""
 
     is_prompt = True
 
@@ -24,19 +25,19 @@ class UserBlock(Block):
         super().__init__()
         self.text = text.strip("\n")
         self.images = images
+        self._view = MarkdownView(self.text, is_final=True)
 
     def render(self, width: int, tone: Tone) -> list[Strip]:
-        """The text with a row of background above and below."""
+        """The text behind a bar, with a row of background above and below where there is one."""
         style = tone.style("userMessageText", "userMessageBg")
-        bar = tone.style("accent", "userMessageBg")
         room = max(1, width - 3)
-        text = Text(clean(self.text), style=style)
+        rows = self._view.rows(room, replace(tone, as_typed=True), style)
         if self.images:
-            text.append(
-                f"\n[{self.images} image{'s' if self.images > 1 else ''}]", tone.style("muted", "userMessageBg")
-            )
-        rows = [blank(room, style), *text_rows(text, room, style), blank(room, style)]
-        side = plain("▌ ", 2, bar) if width > 3 else blank(2, style)
+            note = f"[{self.images} image{'s' if self.images > 1 else ''}]"
+            rows.append(plain(fit(note, room), room, tone.style("muted", "userMessageBg")))
+        if tone.palette.has_panels:
+            rows = [blank(room, style), *rows, blank(room, style)]
+        side = plain("▌ ", 2, tone.style("accent", "userMessageBg")) if width > 3 else blank(2, style)
         return [Strip.join([side, row, blank(1, style)]).crop(0, width) for row in rows]
 
     def plain_text(self) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from pinyon.tui.palette import Palette
+from pinyon.tui.theme.palette import Palette
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer  # type: ignore[import-untyped] # no stubs

@@ -29,12 +29,13 @@ _MIN_TABLE_COLUMN = 5
 _NONE = Style()
 
 
-@lru_cache(maxsize=1)
-def markdown_parser() -> MarkdownIt:
-    """The parser: CommonMark with tables and strikethrough, HTML as text."""
+@lru_cache(maxsize=2)
+def markdown_parser(*, as_typed: bool = False) -> MarkdownIt:
+    """The parser: CommonMark with tables and strikethrough, HTML as text; `as_typed` leaves backslashes alone."""
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    return parser.disable(["escape", "entity"]) if as_typed else parser
 
 
 @lru_cache(maxsize=768)
@@ -42,7 +43,7 @@ def markdown_rows(source: str, width: int, tone: Tone, base: Style = _NONE) -> t
     """The rows of a Markdown text in `width` columns; `base` is the style under everything."""
     from markdown_it.tree import SyntaxTreeNode
 
-    root = SyntaxTreeNode(markdown_parser().parse(clean(source)))
+    root = SyntaxTreeNode(markdown_parser(as_typed=tone.as_typed).parse(clean(source)))
     width = max(1, width)
     return tuple(clamped(row, width, base) for row in _blocks(root.children, width, tone, base, is_tight=False))
 
@@ -94,11 +95,12 @@ def _code(node: SyntaxTreeNode, width: int, tone: Tone, base: Style) -> list[Str
     language = node.info.strip().split(" ")[0] if node.type == "fence" else ""
     border = base + tone.style("mdCodeBlockBorder")
     code = node.content.rstrip("\n")
-    rows = [plain(f"```{language}", width, border)]
+    has_fence = node.type == "fence" or not tone.as_typed
+    rows = [plain(f"```{language}", width, border)] if has_fence else []
     indent = min(len(tone.code_indent), max(0, width - _MIN_NESTED_COLUMNS))
     text = highlighted(code, language, tone.palette)
     rows += inset(_code_rows(text, width - indent, base), indent, 0, base)
-    return [*rows, plain("```", width, border)]
+    return [*rows, plain("```", width, border)] if has_fence else rows
 
 
 def _code_rows(text: Text, width: int, base: Style) -> list[Strip]:
@@ -120,6 +122,8 @@ def _list(node: SyntaxTreeNode, width: int, tone: Tone, base: Style) -> list[Str
     rows: list[Strip] = []
     for offset, item in enumerate(node.children):
         marker = "• " if number is None else f"{number + offset:>{digits}}. "
+        if tone.as_typed:
+            marker = f"{item.info}{item.markup} "
         room = max(1, width - len(marker))
         body = _blocks(item.children, room, tone, base, is_tight=is_tight) or [blank(room, base)]
         body = _task(item, body, room, tone, base) or body
