@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.tui.stage import Stage, stage
 
 from pinyon.resources.theme import TOKENS
 from pinyon.tui.input_decoder import TerminalReply
 from pinyon.tui.theme.palette import DARK, LIGHT, PLAIN
-from tests.tui.stage import Stage, stage
 
 
 def write_theme(folder: Path, name: str, **colors: Any) -> Path:
     path = folder / "agent" / "themes" / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"name": name, "colors": {token: "#808080" for token in TOKENS} | colors}))
+    path.write_text(json.dumps({"name": name, "colors": dict.fromkeys(TOKENS, "#808080") | colors}))
     return path
 
 

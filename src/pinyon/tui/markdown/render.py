@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
@@ -50,12 +51,20 @@ def markdown_rows(source: str, width: int, tone: Tone, base: Style = _NONE) -> t
 
 def _blocks(nodes: list[SyntaxTreeNode], width: int, tone: Tone, base: Style, *, is_tight: bool) -> list[Strip]:
     rows: list[Strip] = []
+    last: SyntaxTreeNode | None = None
     for node in nodes:
         block = _block(node, width, tone, base)
-        if rows and block and not (is_tight and node.type != "fence"):
+        is_close = (is_tight and node.type != "fence") or (tone.as_typed and _follows(last, node))
+        if rows and block and not is_close:
             rows.append(blank(width, base))
         rows += block
+        last = node
     return rows
+
+
+def _follows(last: SyntaxTreeNode | None, node: SyntaxTreeNode) -> bool:
+    """Whether a block was written right under the one before, without a blank line."""
+    return last is not None and last.map is not None and node.map is not None and last.map[1] == node.map[0]
 
 
 def _block(node: SyntaxTreeNode, width: int, tone: Tone, base: Style) -> list[Strip]:
@@ -96,11 +105,17 @@ def _code(node: SyntaxTreeNode, width: int, tone: Tone, base: Style) -> list[Str
     border = base + tone.style("mdCodeBlockBorder")
     code = node.content.rstrip("\n")
     has_fence = node.type == "fence" or not tone.as_typed
-    rows = [plain(f"```{language}", width, border)] if has_fence else []
+    rows = [_fence(language, width, tone, base)] if has_fence else []
     indent = min(len(tone.code_indent), max(0, width - _MIN_NESTED_COLUMNS))
     text = highlighted(code, language, tone.palette)
     rows += inset(_code_rows(text, width - indent, base), indent, 0, base)
     return [*rows, plain("```", width, border)] if has_fence else rows
+
+
+def _fence(language: str, width: int, tone: Tone, base: Style) -> Strip:
+    """The first line of a block of code: the fence calm, the language readable."""
+    segments = [Segment("```", base + tone.style("mdCodeBlockBorder")), Segment(language, base + tone.style("dim"))]
+    return clamped(Strip(segments), width, base)
 
 
 def _code_rows(text: Text, width: int, base: Style) -> list[Strip]:

@@ -53,4 +53,3 @@ class TerminalColors(msgspec.Struct):
         if self.scheme_is_dark is not None:
             return self.scheme_is_dark
         return terminal_is_dark(self.colorfgbg)
-
