@@ -164,7 +164,7 @@ def test_prompts_are_jumped_to_and_the_label_names_the_way_back(tmp_path: Path) 
             return up, running.screen
 
     up, end = asyncio.run(play())
-    assert up.split("\n")[1].startswith("▌ prompt 3")
+    assert up.startswith("▌ prompt 3")
     assert "newest Ctrl+End" in up
     assert "newest" not in end
 
