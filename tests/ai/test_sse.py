@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pinyon.ai.event_feed import EventFeed
 from pinyon.ai.sse import SseDecoder, SseEvent
+from pinyon.ai.wire_value import MAX_EVENT_BYTES
+from pinyon.errors import ProviderError
 
 
 def decode(*chunks: bytes) -> list[tuple[str, bytes, str]]:
@@ -121,3 +124,20 @@ def test_a_large_event_in_small_pieces_is_decoded_in_linear_work() -> None:
     stream = b"data: " + payload + b"\n\n"
     # Quadratic work would copy 125 GB and run into the time limit of the suite.
     assert decode(*(stream[i : i + 64] for i in range(0, len(stream), 64))) == [("message", payload, "")]
+
+
+def feed_without_end(reader: SseDecoder | EventFeed, beginning: bytes) -> None:
+    piece = bytes(1 << 20)
+    for _ in range(MAX_EVENT_BYTES // len(piece) + 2):
+        reader.feed(beginning + piece)
+        beginning = b""
+
+
+def test_an_event_without_end_is_given_up() -> None:
+    with pytest.raises(ProviderError, match="more than"):
+        feed_without_end(SseDecoder(), b"data: ")
+
+
+def test_a_json_document_without_end_is_given_up() -> None:
+    with pytest.raises(ProviderError, match="more than"):
+        feed_without_end(EventFeed(), b"{")

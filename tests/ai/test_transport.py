@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from pinyon._util.abort import AbortController, OperationAbortedError
+from pinyon.ai.content_coding import PIECE_BYTES, DecodedBody
 from pinyon.ai.transport import (
     DEFAULT_TRANSPORT,
     FunctionTransport,
@@ -192,6 +193,47 @@ def test_compressed_bodies_are_decoded_although_none_was_asked_for(name: str, en
     pieces = [encoded[start : start + 5] for start in range(0, len(encoded), 5)]
     with FakeServer([Reply(headers={"content-encoding": name}, body=pieces)]) as server:
         assert asyncio.run(post(server.url)) == (200, text)
+
+
+def test_all_members_of_a_gzip_body_count_and_padding_does_not() -> None:
+    body = gzip.compress(b"one ") + gzip.compress(b"") + gzip.compress(b"two") + bytes(64)
+    pieces = [body[start : start + 7] for start in range(0, len(body), 7)]
+    with FakeServer([Reply(headers={"content-encoding": "gzip"}, body=pieces)]) as server:
+        assert asyncio.run(post(server.url)) == (200, b"one two")
+
+
+@pytest.mark.parametrize("encode", [gzip.compress, zlib.compress])
+def test_a_body_that_grows_enormously_comes_in_pieces(encode: Callable[[bytes], bytes]) -> None:
+    size_bytes = 20 * PIECE_BYTES + 5
+    name = "gzip" if encode is gzip.compress else "deflate"
+    encoded = [encode(bytes(size_bytes))]
+
+    async def read_encoded() -> bytes:
+        return encoded.pop() if encoded else b""
+
+    async def run() -> list[int]:
+        body, sizes = DecodedBody(name, read_encoded), []
+        while piece := await body.read():
+            sizes.append(len(piece))
+        return sizes
+
+    sizes = asyncio.run(run())
+    assert sum(sizes) == size_bytes
+    assert max(sizes) <= PIECE_BYTES
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        (b"HTTP/1.1 200 OK\r\ncontent-length: " + b"9" * 5000 + b"\r\n\r\nx", "content-length"),
+        (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" + b"9" * 5000 + b"\r\n", "chunked"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" * 5000, "informational"),
+    ],
+)
+def test_what_never_ends_by_its_own_word_is_given_up(raw: bytes, text: str) -> None:
+    with FakeServer([Reply(raw=raw)]) as server, pytest.raises(TransportError, match=text) as caught:
+        asyncio.run(post(server.url))
+    assert caught.value.kind == "protocol"
 
 
 @pytest.mark.parametrize(("name", "body"), [("br", b"x"), ("gzip", b"not gzip")])

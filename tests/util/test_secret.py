@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pinyon._util.secret import mask_secret, redact
+from pinyon._util.secret import mask_secret, redact, redact_json
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,15 @@ def test_texts_are_cleaned(text: str, clean: str) -> None:
 
 def test_a_secret_that_contains_another_is_replaced_as_a_whole() -> None:
     assert redact("abcdef-ghijkl", ["abcdef", "abcdef-ghijkl"]) == "***"
+
+
+def test_a_part_that_a_cut_left_of_a_long_secret_is_replaced_too() -> None:
+    secret = "sk-0123456789abcdefghijklmnop"
+    assert redact(f"bad key {secret[:20]}... [9 more]", [secret]) == "bad key ***... [9 more]"
+    assert redact(f"{secret[:20]} {secret} {secret[:-1]}", [secret]) == "*** *** ***"
+    assert redact("keys begin with sk-0123", [secret]) == "keys begin with sk-0123"
+
+
+def test_json_values_are_cleaned_wherever_a_secret_stands() -> None:
+    value = {"a sk-canary-1": ["x", {"b": "sk-canary-1", "c": 1, "d": None}]}
+    assert redact_json(value, ["sk-canary-1"]) == {"a ***": ["x", {"b": "***", "c": 1, "d": None}]}

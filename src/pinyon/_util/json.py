@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from typing import Any
 
 import msgspec
@@ -109,7 +110,7 @@ def _refuse_constant(name: str) -> Json:
 
 def is_number(value: Json) -> bool:
     """Whether `value` is a finite number; booleans are none, and neither is what an overlong exponent becomes."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def plain_number(value: int | float) -> int | float:  # noqa: PYI041 - ints pass through, and say so

@@ -17,13 +17,14 @@ import msgspec
 from pinyon._util.abort import until_aborted
 from pinyon.ai.byte_feed import ByteFeed
 from pinyon.ai.connection import DEFAULT_PORTS, POOLS, Connection, Origin
-from pinyon.ai.content_coding import content_decoder
+from pinyon.ai.content_coding import DecodedBody
 from pinyon.ai.http1 import BodyFraming, ResponseHead, body_framing, decode_head, encode_head, split_head
 from pinyon.ai.transport import HttpRequest, TransportError, connection_failure
 
 if TYPE_CHECKING:
     import ssl
 
+_MAX_INTERIM_HEADS = 100
 _SAFE_IN_TARGET = "!#$%&'()*+,/:;=?@[]~"
 
 
@@ -79,29 +80,28 @@ class DirectResponse:
         self._connection = connection
         self._framing = framing
         self._first = first
-        self._decoder = content_decoder(head.headers.get("content-encoding", ""))
+        self._body = DecodedBody(head.headers.get("content-encoding", ""), self._read_encoded)
         self._keeps_alive = head.keeps_alive
-        self._is_read = framing.is_done
         self._is_released = False
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
 
     async def __anext__(self) -> bytes:
-        while not self._is_read:
-            data, self._first = self._first, b""
-            body = self._decoded(data or await self._connection.feed.read())
-            if body:
-                return body
+        if body := await self._body.read():
+            return body
         raise StopAsyncIteration
 
-    def _decoded(self, data: bytes) -> bytes:
+    async def _read_encoded(self) -> bytes:
         framing = self._framing
-        body = framing.feed(data) if data else b""
-        if not data:
-            framing.end()
-        self._is_read = framing.is_done
-        return body if self._decoder is None else self._decoder.feed(body, is_last=self._is_read)
+        while not framing.is_done:
+            data, self._first = self._first, b""
+            data = data or await self._connection.feed.read()
+            if not data:
+                framing.end()
+            elif body := framing.feed(data):
+                return body
+        return b""
 
     def release(self) -> None:
         """See `HttpResponse.release`."""
@@ -200,7 +200,8 @@ async def _first_read(feed: ByteFeed) -> bytes:
 
 
 async def _read_head(feed: ByteFeed, received: bytes, origin: Origin) -> tuple[ResponseHead, bytes]:
-    while True:
+    interim_heads = 0
+    while interim_heads <= _MAX_INTERIM_HEADS:
         if not received:
             where = origin.host_header
             raise TransportError(f"Connection closed by {where} before it sent a response (ECONNRESET)", "connection")
@@ -212,7 +213,9 @@ async def _read_head(feed: ByteFeed, received: bytes, origin: Origin) -> tuple[R
         head, received = decode_head(split[0]), split[1]
         if head.status >= 200 or head.status == 101:
             return head, received
+        interim_heads += 1
         received = received or await feed.read()
+    raise TransportError(f"the server sent more than {_MAX_INTERIM_HEADS} informational responses", "protocol")
 
 
 async def _connect(origin: Origin, request: HttpRequest) -> Connection:

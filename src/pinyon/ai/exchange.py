@@ -95,6 +95,8 @@ class Exchange:
         """The next bytes of the response; empty at its end."""
         assert self._chunks is not None
         chunk = await anext(self._chunks, b"")
+        if self._options.signal is not None:
+            self._options.signal.raise_if_aborted()
         if len(self._snippet) < _SNIPPET_BYTES:
             self._snippet += chunk[:_SNIPPET_BYTES]
         return chunk

@@ -137,7 +137,7 @@ def body_framing(method: str, head: ResponseHead) -> BodyFraming:
     if coding or not lengths:
         return UntilCloseBody()
     length = lengths.pop()
-    if lengths or not (length.isascii() and length.isdigit()):
+    if lengths or not (length.isascii() and length.isdigit() and len(length) <= _MAX_SIZE_DIGITS):
         raise TransportError("the server sent contradicting or broken content-length headers", "protocol")
     return LengthBody(int(length))
 

@@ -21,6 +21,7 @@ from pinyon.ai.transport import HttpRequest, HttpResponse, Transport, TransportE
 from pinyon.errors import PinyonError, ProviderError
 
 MAX_BODY_CHARS = 4000
+_MAX_TEXT_CHARS = 8000
 _READ_LIMIT_BYTES = 256 * 1024
 _FIRST_DELAY_S = 0.5
 _MAX_DELAY_S = 8.0
@@ -68,21 +69,24 @@ def _json_object(body: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def shortened(text: str) -> str:
-    """`text`, cut after `MAX_BODY_CHARS` characters with a note of how many are missing."""
-    if len(text) <= MAX_BODY_CHARS:
+def shortened(text: str, limit: int = MAX_BODY_CHARS) -> str:
+    """`text`, cut after `limit` characters with a note of how many are missing."""
+    if len(text) <= limit:
         return text
-    return f"{text[:MAX_BODY_CHARS]}... [{len(text) - MAX_BODY_CHARS} more characters]"
+    return f"{text[:limit]}... [{len(text) - limit} more characters]"
 
 
-async def status_error(response: HttpResponse, *, unwrap_error: bool) -> HttpStatusError:
-    """The error for a response that is no success; reads and closes it."""
+async def status_error(response: HttpResponse, *, unwrap_error: bool, secrets: Iterable[str] = ()) -> HttpStatusError:
+    """The error for a response that is no success, without `secrets`; reads and closes it."""
+    from pinyon._util.secret import redact
+
     try:
-        body = (await read_body(response, _READ_LIMIT_BYTES)).decode("utf-8", "replace")
+        # Before anything is cut: half of a credential could not be recognised any more.
+        body = redact((await read_body(response, _READ_LIMIT_BYTES)).decode("utf-8", "replace"), secrets)
     except TransportError as error:
         body = f"(the body could not be read: {error})"
     text = status_error_text(response.status, body, unwrap_error=unwrap_error)
-    location = response.headers.get("location")
+    location = redact(response.headers.get("location", ""), secrets)
     if 300 <= response.status < 400 and location:
         text += f"; the server redirects to {location!r}: set that address as the model's base URL"
     return HttpStatusError(text, response.status, response.headers, body)
@@ -114,14 +118,14 @@ async def open_with_retry(
     Repeats on transport failures, on 408, 409, 429 and from 500 on, or as an `x-should-retry` header says; waits as
     long as `retry-after-ms` or `retry-after` ask, else 0.5 s doubling up to 8 s, less up to a quarter by chance.
     """
-    attempt = 0
+    attempt, secrets = 0, secrets_of(request.headers)
     while True:
         delay_s: float | None = None
         try:
             response = await transport.open(request)
             if 200 <= response.status < 300:
                 return response
-            failure: ProviderError = await status_error(response, unwrap_error=unwrap_error)
+            failure: ProviderError = await status_error(response, unwrap_error=unwrap_error, secrets=secrets)
         except TransportError as error:
             failure = error
         if attempt >= retry.max_retries or not _should_retry(failure, retry):
@@ -204,7 +208,7 @@ def error_text(error: BaseException, secrets: Iterable[str] = ()) -> str:
     text = str(error)
     if not isinstance(error, PinyonError) or not text:
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return redact(text, secrets)
+    return shortened(redact(text, secrets), _MAX_TEXT_CHARS)
 
 
 def is_abort(error: Exception, signal: AbortSignal | None) -> bool:

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 from pinyon._util.abort import until_aborted
 from pinyon._util.loop_local import LoopLocal
 from pinyon.ai.byte_feed import ByteFeed
-from pinyon.ai.content_coding import content_decoder
+from pinyon.ai.content_coding import DecodedBody
 from pinyon.ai.direct_http import parse_url, request_headers
 from pinyon.ai.transport import HttpRequest, TransportError, connection_failure
 
@@ -96,22 +96,20 @@ class ProxiedResponse:
         self.headers: Mapping[str, str] = _joined_headers(response.headers)
         self._pump = pump
         self._first = first
-        self._decoder = content_decoder(self.headers.get("content-encoding", ""))
-        self._is_read = False
+        self._body = DecodedBody(self.headers.get("content-encoding", ""), self._read_encoded)
         self._is_released = False
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
 
     async def __anext__(self) -> bytes:
-        while not self._is_read:
-            data, self._first = self._first, b""
-            data = data or await self._pump.feed.read()
-            self._is_read = not data
-            body = data if self._decoder is None else self._decoder.feed(data, is_last=self._is_read)
-            if body:
-                return body
+        if body := await self._body.read():
+            return body
         raise StopAsyncIteration
+
+    async def _read_encoded(self) -> bytes:
+        data, self._first = self._first, b""
+        return data or await self._pump.feed.read()
 
     def release(self) -> None:
         """See `HttpResponse.release`."""

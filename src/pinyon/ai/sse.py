@@ -1,7 +1,7 @@
 """Server-sent events from raw bytes, as the WHATWG HTML standard (section 9.2.6) frames them.
 
 Lines end with CR, LF or CRLF, split anywhere between chunks. The work is linear in the bytes received, whatever their
-chunking, and no size is limited. One deliberate difference to the standard: an event that the end of the stream cuts
+chunking. One deliberate difference to the standard: an event that the end of the stream cuts
 off before its blank line is still delivered by `finish`, because servers forget that line.
 """
 
@@ -11,8 +11,11 @@ from functools import lru_cache
 
 import msgspec
 
+from pinyon.ai.wire_value import check_size
+
 _BOM = b"\xef\xbb\xbf"
 _BREAK = b"\n\n"
+_MAX_RETRY_DIGITS = 9
 
 
 class SseEvent(msgspec.Struct):
@@ -34,18 +37,19 @@ class SseEvent(msgspec.Struct):
 class SseDecoder:
     """Turns the chunks of one response into events. Feed every chunk, then call `finish` once."""
 
-    __slots__ = ("_after_cr", "_at_start", "_last_byte", "_pending", "last_event_id", "retry_ms")
+    __slots__ = ("_after_cr", "_at_start", "_last_byte", "_pending", "_pending_bytes", "last_event_id", "retry_ms")
 
     def __init__(self) -> None:
         self.last_event_id = ""
         self.retry_ms: int | None = None
         self._pending: list[bytes] = []  # the unfinished event; only its last byte can complete a blank line
+        self._pending_bytes = 0
         self._last_byte = b"\n"
         self._after_cr = False
         self._at_start = True
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
-        """The events that `chunk` completes."""
+        """The events that `chunk` completes. Raises `ProviderError` where an event grows beyond `MAX_EVENT_BYTES`."""
         if self._at_start:
             chunk = self._skip_bom(chunk)
         if self._after_cr or b"\r" in chunk:
@@ -84,12 +88,15 @@ class SseDecoder:
 
     def _keep(self, chunk: bytes) -> None:
         self._pending.append(chunk)
+        self._pending_bytes += len(chunk)
+        check_size(self._pending_bytes)
         self._last_byte = chunk[-1:]
 
     def _split(self, chunk: bytes) -> list[SseEvent]:
         self._pending.append(chunk)
         *blocks, rest = b"".join(self._pending).split(_BREAK)
         self._pending = [rest] if rest else []
+        self._pending_bytes = len(rest)
         # A blank line at the very end may be followed by more blank lines, which mean nothing.
         self._last_byte = rest[-1:] or b"\n"
         event_of = self._event_of
@@ -117,7 +124,7 @@ class SseDecoder:
                 event = value
             elif field == b"id" and b"\0" not in value:
                 self.last_event_id = value.decode("utf-8", "replace")
-            elif field == b"retry" and value.isdigit():
+            elif field == b"retry" and value.isdigit() and len(value) <= _MAX_RETRY_DIGITS:
                 self.retry_ms = int(value)
         if not data:
             return None

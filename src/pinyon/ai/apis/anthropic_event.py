@@ -13,6 +13,7 @@ import msgspec
 from pinyon._util import json as _json
 from pinyon.ai.sse import SseEvent
 from pinyon.ai.tool_arguments import parse_with_repair
+from pinyon.ai.wire_value import DECODE_ERRORS
 from pinyon.errors import ProviderError
 
 
@@ -156,7 +157,7 @@ def decode_event(event: SseEvent) -> StreamPart | None:
     if event.event == "content_block_delta":
         try:
             return _decode_delta(event.data)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except DECODE_ERRORS:
             return _repaired(event, BlockDelta)
     name = event.event if event.event != "message" else _type_of(event)
     if name == "error":
@@ -166,7 +167,7 @@ def decode_event(event: SseEvent) -> StreamPart | None:
         return None
     try:
         return decode(event.data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except DECODE_ERRORS:
         return _repaired(event, _KINDS[name])
 
 
@@ -174,7 +175,7 @@ def _type_of(event: SseEvent) -> str:
     """The event's name where the server sends it only inside the data."""
     try:
         return _decode_type(event.data).type
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except DECODE_ERRORS:
         value = parsed_event(event)
         kind = value.get("type") if isinstance(value, dict) else None
         return kind if isinstance(kind, str) else ""
@@ -194,7 +195,7 @@ def _repaired(event: SseEvent, kind: type[Kind]) -> Kind:
     value = _without_nulls(parsed_event(event))
     try:
         return msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
+    except DECODE_ERRORS as error:
         raise ProviderError(f"the server sent an unreadable {event.event!r} event: {error}") from error
 
 

@@ -193,15 +193,16 @@ class AnswerReader:
         if counts is None:
             return
         usage = self._answer.target.usage
+        writes, output = counts.cache_creation, counts.output_tokens_details
         for name, value in (
             ("input", counts.input_tokens),
             ("output", counts.output_tokens),
             ("cache_read", counts.cache_read_input_tokens),
             ("cache_write", counts.cache_creation_input_tokens),
-            ("cache_write_1h", counts.cache_creation and counts.cache_creation.ephemeral_1h_input_tokens),
-            ("reasoning", counts.output_tokens_details and counts.output_tokens_details.thinking_tokens),
+            ("cache_write_1h", None if writes is None else writes.ephemeral_1h_input_tokens),
+            ("reasoning", None if output is None else output.thinking_tokens),
         ):
-            if value is not None:
+            if value is not None and _json.is_number(value) and value >= 0:
                 setattr(usage, name, value)
         usage.total_tokens = usage.input + usage.output + usage.cache_read + usage.cache_write
         self._price(data)

@@ -17,6 +17,7 @@ from pinyon.ai.event import AssistantMessageEvent, Done
 from pinyon.ai.live import LiveAnswer
 from pinyon.ai.model import Model
 from pinyon.ai.usage import Usage
+from pinyon.ai.wire_value import json_count, json_object, json_text
 from pinyon.errors import ProviderError
 
 REDACTED = "[encrypted thinking]"
@@ -93,7 +94,7 @@ class AnswerReader:
         if "toolUse" not in start:
             return  # texts and thinking have no start of their own; other kinds of blocks are not for us
         call = start["toolUse"]
-        opened = self._answer.toolcall_start(self._call_id(call.get("toolUseId") or ""), call["name"])
+        opened = self._answer.toolcall_start(self._call_id(json_text(call.get("toolUseId"))), json_text(call["name"]))
         self._blocks[event["contentBlockIndex"]] = _Block(opened.content_index, "tool")
         yield opened
 
@@ -145,23 +146,23 @@ class AnswerReader:
             yield self._answer.end_block(block.index)
 
     def _stop(self, event: dict[str, Any]) -> Iterator[AssistantMessageEvent]:
-        self._stop_reason = event["stopReason"]
+        self._stop_reason = json_text(event["stopReason"])
         yield from self._answer.end_open_blocks()
         self._blocks.clear()
 
     def _count(self, event: dict[str, Any]) -> Iterator[AssistantMessageEvent]:
-        counts = event.get("usage") or {}
+        counts = json_object(event.get("usage"))
         usage = Usage(
-            input=_count_of(counts, "inputTokens"),
-            output=_count_of(counts, "outputTokens"),
-            cache_read=_count_of(counts, "cacheReadInputTokens"),
-            cache_write=_count_of(counts, "cacheWriteInputTokens"),
+            input=json_count(counts.get("inputTokens")),
+            output=json_count(counts.get("outputTokens")),
+            cache_read=json_count(counts.get("cacheReadInputTokens")),
+            cache_write=json_count(counts.get("cacheWriteInputTokens")),
         )
         details = counts.get("cacheDetails") or ()
-        long_writes = sum(_count_of(detail, "inputTokens") for detail in details if detail.get("ttl") == "1h")
+        long_writes = sum(json_count(detail.get("inputTokens")) for detail in details if detail.get("ttl") == "1h")
         usage.cache_write_1h = min(long_writes, usage.cache_write)
         parts = usage.input + usage.output + usage.cache_read + usage.cache_write
-        usage.total_tokens = _count_of(counts, "totalTokens") or parts
+        usage.total_tokens = json_count(counts.get("totalTokens")) or parts
         self._answer.target.usage = apply_cost(self._model, usage)
         invoked = ((event.get("trace") or {}).get("promptRouter") or {}).get("invokedModelId")
         if isinstance(invoked, str) and invoked != self._model.id:
@@ -184,11 +185,6 @@ def _as(block: _Block | None, kind: str, at: int) -> _Block:
     if block is None or block.kind != kind:
         raise ProviderError(f"the server sent more of content block {at} than it had begun")
     return block
-
-
-def _count_of(counts: dict[str, Any], name: str) -> int:
-    value = counts.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 def _bytes(text: str) -> bytes:

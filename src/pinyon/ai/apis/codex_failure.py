@@ -8,7 +8,7 @@ from typing import Any
 from pinyon._util import json as _json
 from pinyon._util.clock import SYSTEM_CLOCK, Clock
 from pinyon.ai.apis.responses_event import ResponseEvent
-from pinyon.ai.http_error import HttpStatusError, retry_after_s
+from pinyon.ai.http_error import HttpStatusError, retry_after_s, shortened
 from pinyon.ai.retry import is_retryable_error_text, is_transient_status
 from pinyon.ai.transport import TransportError
 from pinyon.errors import ProviderError
@@ -30,7 +30,7 @@ def explained(error: Exception, clock: Clock = SYSTEM_CLOCK) -> Exception:
     if limit is not None:
         return limit
     said = details.get("message")
-    text = said if isinstance(said, str) and said else error.body.strip()
+    text = shortened(said if isinstance(said, str) and said else error.body.strip())
     if not text:
         return error
     # Later stages see only the text: where it says otherwise than the status, the status is told too.

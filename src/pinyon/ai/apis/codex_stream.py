@@ -6,10 +6,11 @@ from pinyon._util.ids import uuid7
 from pinyon.ai.apis.codex_payload import socket_headers, socket_url
 from pinyon.ai.apis.codex_socket import POOLS, Socket, SocketKey, open_socket
 from pinyon.ai.apis.codex_transport import Continuation, ServiceCall
-from pinyon.ai.apis.responses_event import ResponseEvent, error_code, event_from, parse_event
+from pinyon.ai.apis.responses_event import ResponseEvent, error_code, event_from
 from pinyon.ai.exchange import Exchange
 from pinyon.ai.http_error import secrets_of
 from pinyon.ai.message import AssistantMessage
+from pinyon.ai.wire_value import json_event
 
 SWITCHED = 101
 """The status under which a WebSocket is opened, which callers are told for every answer that comes over one."""
@@ -93,7 +94,7 @@ class SocketSource:
     async def _receive(self) -> ResponseEvent:
         assert self._socket is not None
         while True:
-            value = parse_event(await self._socket.receive(self._call.options))
+            value = json_event(await self._socket.receive(self._call.options))
             await self._exchange.tell(value)
             event = event_from(value)
             if event is not None:

@@ -18,7 +18,7 @@ from pinyon._util import json as _json
 from pinyon.ai.apis.google_payload import EncodingMemory, build_body
 from pinyon.ai.apis.google_stream import AnswerReader
 from pinyon.ai.event import AssistantMessageEvent, Done
-from pinyon.ai.event_feed import EventFeed, json_event
+from pinyon.ai.event_feed import EventFeed
 from pinyon.ai.exchange import Exchange
 from pinyon.ai.http_error import HttpStatusError, failure_event, is_abort, shortened
 from pinyon.ai.live import LiveAnswer
@@ -28,6 +28,7 @@ from pinyon.ai.option import StreamOptions
 from pinyon.ai.refused_image import set_aside_images, without_refused_images
 from pinyon.ai.sse import SseEvent
 from pinyon.ai.transport import TransportError
+from pinyon.ai.wire_value import json_event
 
 _MISSING_SIGNATURE = re.compile(r"missing\b.{0,20}\bthought[ _]?signature", re.IGNORECASE)
 

@@ -16,11 +16,11 @@ from pinyon._util.clock import now_ms
 from pinyon.ai.content import ToolCall
 from pinyon.ai.cost import apply_cost
 from pinyon.ai.event import Done, UpdateEvent
-from pinyon.ai.event_feed import json_count, json_object, json_text
 from pinyon.ai.live import LiveAnswer
 from pinyon.ai.model import Model
 from pinyon.ai.text_flow import TextFlow
 from pinyon.ai.usage import Usage
+from pinyon.ai.wire_value import json_count, json_object, json_text
 from pinyon.errors import ProviderError
 
 FinishKind = Literal["stop", "length"]

@@ -9,9 +9,9 @@ import msgspec
 
 from pinyon._util import json as _json
 from pinyon.ai.event import UpdateEvent
-from pinyon.ai.event_feed import json_object, json_text
 from pinyon.ai.live import LiveAnswer
 from pinyon.ai.short_hash import short_hash
+from pinyon.ai.wire_value import json_object, json_text
 
 ID_LENGTH = 9
 _NO_ID = ("", "null")  # some models spell the missing id out

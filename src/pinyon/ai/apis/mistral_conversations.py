@@ -19,7 +19,7 @@ from pinyon._util import json as _json
 from pinyon.ai.apis.mistral_payload import EncodingMemory, build_body, cached_session
 from pinyon.ai.apis.mistral_stream import AnswerReader
 from pinyon.ai.event import AssistantMessageEvent, Done
-from pinyon.ai.event_feed import EventFeed, json_event
+from pinyon.ai.event_feed import EventFeed
 from pinyon.ai.exchange import Exchange, is_signed, missing_key
 from pinyon.ai.http_error import HttpStatusError, failure_event, is_abort, shortened
 from pinyon.ai.identity import identity_headers, merge_headers
@@ -31,6 +31,7 @@ from pinyon.ai.refused_image import set_aside_images, without_refused_images
 from pinyon.ai.sse import SseEvent
 from pinyon.ai.stream import AssistantMessageEventStream
 from pinyon.ai.transport import TransportError
+from pinyon.ai.wire_value import json_event
 
 HEADER_TIMEOUT_S = 60.0
 _END = b"[DONE]"

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from pinyon._util import json as _json
-from pinyon.errors import ProviderError
+from pinyon.ai.wire_value import DECODE_ERRORS, json_event
 
 
 class FunctionDelta(msgspec.Struct):
@@ -79,20 +79,11 @@ def decode_chunk(data: bytes) -> Chunk | None:
     """
     try:
         chunk = _decoder.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return chunk_from(parse_event(data))
+    except DECODE_ERRORS:
+        return chunk_from(json_event(data))
     if chunk.choices is None and chunk.usage is None and chunk.error is None:
-        return chunk_from(parse_event(data))
+        return chunk_from(json_event(data))
     return chunk
-
-
-def parse_event(data: bytes) -> Any:
-    """The JSON value of an event. Raises `ProviderError` for what is not JSON."""
-    try:
-        return _json.decode(data.decode("utf-8", "replace"))
-    except _json.JsonError as error:
-        shown = data[:200].decode("utf-8", "replace")
-        raise ProviderError(f"the server sent an event that is not JSON ({error}): {shown!r}") from error
 
 
 def chunk_from(value: Any) -> Chunk | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 
 from pinyon._util import json as _json
-from pinyon.ai.apis.openai_chunk import Chunk, chunk_from, decode_chunk, error_event_message, parse_event
+from pinyon.ai.apis.openai_chunk import Chunk, chunk_from, decode_chunk, error_event_message
 from pinyon.ai.apis.openai_compat import completions_compat
 from pinyon.ai.apis.openai_header import request_headers, require_credential
 from pinyon.ai.apis.openai_payload import EncodingMemory, Payload, build_payload
@@ -28,6 +28,7 @@ from pinyon.ai.sse import SseDecoder, SseEvent
 from pinyon.ai.stream import AssistantMessageEventStream
 from pinyon.ai.transcript import current_tools
 from pinyon.ai.transport import TransportError
+from pinyon.ai.wire_value import check_size, json_event
 from pinyon.errors import ProviderError
 
 _END = b"[DONE]"
@@ -90,6 +91,7 @@ class _Run:
         self._memory = memory
         self._decoder = SseDecoder()
         self._has_body = False
+        self._document_bytes = 0
         self._document: list[bytes] | None = None  # of a server that does not stream
         self._reader: AnswerReader | None = None
         self.is_over = False
@@ -143,6 +145,8 @@ class _Run:
         if self._document is None:
             return self._decoder.feed(chunk)
         self._document.append(chunk)
+        self._document_bytes += len(chunk)
+        check_size(self._document_bytes)
         return []
 
     async def _next_chunk(self) -> bytes:
@@ -172,7 +176,7 @@ class _Run:
         """The chunk of an event, after the caller's hook has seen the event as parsed."""
         if not sse.data or sse.data == _END or sse.event == "error":
             return self.chunk_in(sse)
-        value = parse_event(sse.data)
+        value = json_event(sse.data)
         await self.exchange.tell(value)
         return chunk_from(value)
 

@@ -22,6 +22,7 @@ from pinyon.ai.cost import apply_cost, apply_reported_total
 from pinyon.ai.event import Done, UpdateEvent
 from pinyon.ai.live import LiveAnswer
 from pinyon.ai.usage import Usage
+from pinyon.ai.wire_value import json_count, json_object
 from pinyon.errors import ProviderError
 
 FinishKind = Literal["stop", "length", "toolUse"]
@@ -203,32 +204,19 @@ def read_usage(raw: Mapping[str, Any]) -> Usage:
 
     Prompt tokens include those read from and written to the cache, completion tokens include reasoning.
     """
-    prompt_details = _details(raw, "prompt_tokens_details")
-    cached = _first_count(
+    prompt_details = json_object(raw.get("prompt_tokens_details"))
+    cached = json_count(
         prompt_details.get("cached_tokens"), raw.get("prompt_cache_hit_tokens"), raw.get("cached_tokens")
     )
-    written = _first_count(prompt_details.get("cache_write_tokens"))
-    reasoning = _first_count(_details(raw, "completion_tokens_details").get("reasoning_tokens"))
-    fresh = max(0, _first_count(raw.get("prompt_tokens")) - cached - written)
-    output = _first_count(raw.get("completion_tokens"))
+    written = json_count(prompt_details.get("cache_write_tokens"))
+    reasoning = json_count(json_object(raw.get("completion_tokens_details")).get("reasoning_tokens"))
+    fresh = max(0, json_count(raw.get("prompt_tokens")) - cached - written)
+    output = json_count(raw.get("completion_tokens"))
     return Usage(
         input=fresh,
         output=output,
         cache_read=cached,
         cache_write=written,
         total_tokens=fresh + output + cached + written,
-        reasoning=reasoning or _first_count(raw.get("reasoning_tokens")),
+        reasoning=reasoning or json_count(raw.get("reasoning_tokens")),
     )
-
-
-def _details(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = raw.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def _first_count(*values: Any) -> int:
-    """The first value that is a count; 0 where none is."""
-    for value in values:
-        if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
-            return int(value)
-    return 0

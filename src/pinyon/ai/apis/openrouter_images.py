@@ -11,6 +11,7 @@ from pinyon.ai.image import GeneratedImages, ImageBlock, ImageModel
 from pinyon.ai.json_request import JsonClient
 from pinyon.ai.option import StreamOptions
 from pinyon.ai.usage import Usage
+from pinyon.ai.wire_value import json_count, json_object
 from pinyon.errors import ModelError, ProviderError
 
 
@@ -66,13 +67,12 @@ def _image(item: Any) -> ImageContent | None:
 
 
 def _usage(model: ImageModel, raw: dict[str, Any]) -> Usage:
-    details = raw.get("prompt_tokens_details")
-    details = details if isinstance(details, dict) else {}
-    prompt, cached = _count(raw, "prompt_tokens"), _count(details, "cached_tokens")
-    written = _count(details, "cache_write_tokens")
+    details = json_object(raw.get("prompt_tokens_details"))
+    prompt, cached = json_count(raw.get("prompt_tokens")), json_count(details.get("cached_tokens"))
+    written = json_count(details.get("cache_write_tokens"))
     usage = Usage(
         input=max(0, prompt - cached - written),
-        output=_count(raw, "completion_tokens"),
+        output=json_count(raw.get("completion_tokens")),
         cache_read=cached,
         cache_write=written,
     )
@@ -82,8 +82,3 @@ def _usage(model: ImageModel, raw: dict[str, Any]) -> Usage:
     if total is not None:
         usage.cost.total, usage.cost.total_from_provider = total, True
     return usage
-
-
-def _count(raw: dict[str, Any], name: str) -> int:
-    value = raw.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

@@ -18,7 +18,7 @@ from pinyon._util import json as _json
 from pinyon._util.clock import now_ms
 from pinyon.ai.event import AssistantMessageEvent, Done, StreamError
 from pinyon.ai.exchange import Exchange, is_signed, missing_key
-from pinyon.ai.http_error import HttpStatusError, error_text, failure_event, is_abort
+from pinyon.ai.http_error import HttpStatusError, error_text, failure_event, is_abort, shortened
 from pinyon.ai.identity import identity_headers, merge_headers
 from pinyon.ai.live import LiveAnswer
 from pinyon.ai.memo import MessageMemo
@@ -161,7 +161,7 @@ class _RefusalError(ProviderError):
             return error
         code = told.get("code")
         text = f"{error.status} {_phrase(error.status)}: {told['message']}{f' ({code})' if code else ''}"
-        return cls(text, {"status": error.status, **({"code": code} if code else {})})
+        return cls(shortened(text), {"status": error.status, **({"code": code} if code else {})})
 
 
 def _phrase(status: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from pinyon._util import json as _json
-from pinyon.errors import ProviderError
+from pinyon.ai.wire_value import DECODE_ERRORS, json_event
 
 _SHOWN_BYTES = 200
 
@@ -41,20 +41,11 @@ def decode_event(data: bytes, name: str = "") -> ResponseEvent | None:
     """
     try:
         event = _decoder.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return event_from(parse_event(data), name)
+    except DECODE_ERRORS:
+        return event_from(json_event(data), name)
     if not event.type:
         event.type = name
     return event
-
-
-def parse_event(data: bytes) -> Any:
-    """The JSON value of an event. Raises `ProviderError` for what is not JSON."""
-    try:
-        return _json.decode(data.decode("utf-8", "replace"))
-    except _json.JsonError as error:
-        shown = data[:_SHOWN_BYTES].decode("utf-8", "replace")
-        raise ProviderError(f"the server sent an event that is not JSON ({error}): {shown!r}") from error
 
 
 def event_from(value: Any, name: str = "") -> ResponseEvent | None:
@@ -66,7 +57,7 @@ def event_from(value: Any, name: str = "") -> ResponseEvent | None:
         given = value.get(field.name)
         try:
             fields[field.name] = msgspec.convert(given, field.type, strict=False)
-        except msgspec.ValidationError:
+        except DECODE_ERRORS:
             fields[field.name] = None
     fields["type"] = fields["type"] or name
     return ResponseEvent(**fields)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from pinyon.ai.apis.responses_event import ResponseEvent, decode_event, event_from, parse_event
+from pinyon.ai.apis.responses_event import ResponseEvent, decode_event, event_from
 from pinyon.ai.exchange import Exchange
 from pinyon.ai.sse import SseDecoder, SseEvent
+from pinyon.ai.wire_value import json_event
 
 _END = b"[DONE]"
 
@@ -63,6 +64,6 @@ class HttpSource:
             return None
         if not self._is_watched:
             return decode_event(sse.data, sse.event)
-        value = parse_event(sse.data)
+        value = json_event(sse.data)
         await self._exchange.tell(value)
         return event_from(value, sse.event)

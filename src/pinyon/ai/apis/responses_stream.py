@@ -24,6 +24,7 @@ from pinyon.ai.live import LiveAnswer
 from pinyon.ai.message import MessageDiagnostic
 from pinyon.ai.model import Model
 from pinyon.ai.usage import Usage
+from pinyon.ai.wire_value import json_count, json_object
 from pinyon.errors import ProviderError
 
 SlotKind = Literal["thinking", "text", "call", "ignored"]
@@ -359,23 +360,14 @@ def _failure_text(response: dict[str, Any], status: str) -> str:
 
 def read_usage(raw: dict[str, Any]) -> Usage:
     """Usage from the object of the API, whose input count includes what was read from and written to the cache."""
-    inputs, outputs = _details(raw, "input_tokens_details"), _details(raw, "output_tokens_details")
-    cache_read, cache_write = _count(inputs, "cached_tokens"), _count(inputs, "cache_write_tokens")
-    fresh = max(0, _count(raw, "input_tokens") - cache_read - cache_write)
-    usage = Usage(input=fresh, output=_count(raw, "output_tokens"), cache_read=cache_read, cache_write=cache_write)
-    usage.total_tokens = _count(raw, "total_tokens") or fresh + cache_read + cache_write + usage.output
-    usage.reasoning = _count(outputs, "reasoning_tokens") if "reasoning_tokens" in outputs else UNSET
+    inputs, outputs = json_object(raw.get("input_tokens_details")), json_object(raw.get("output_tokens_details"))
+    cache_read, cache_write = json_count(inputs.get("cached_tokens")), json_count(inputs.get("cache_write_tokens"))
+    fresh = max(0, json_count(raw.get("input_tokens")) - cache_read - cache_write)
+    output = json_count(raw.get("output_tokens"))
+    usage = Usage(input=fresh, output=output, cache_read=cache_read, cache_write=cache_write)
+    usage.total_tokens = json_count(raw.get("total_tokens")) or fresh + cache_read + cache_write + output
+    usage.reasoning = json_count(outputs.get("reasoning_tokens")) if "reasoning_tokens" in outputs else UNSET
     return usage
-
-
-def _details(raw: dict[str, Any], name: str) -> dict[str, Any]:
-    value = raw.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def _count(raw: dict[str, Any], name: str) -> int:
-    value = raw.get(name)
-    return int(value) if isinstance(value, int | float) and _json.is_number(value) and value > 0 else 0
 
 
 def add_diagnostic(answer: LiveAnswer, kind: str, details: dict[str, Any]) -> None:
