@@ -57,23 +57,8 @@ ANSWERS: dict[str, ScriptedReply] = {
     ),
 }
 INFINITE, HUGE = 1e999, 10**400
-ODD: tuple[Any, ...] = (None, True, -1, 1.5, INFINITE, HUGE, "", "x", "\ud83d", "\0", [], {}, [None], {"type": "x"}, ["x"])
-    None,
-    True,
-    -1,
-    1.5,
-    INFINITE,
-    10**400,
-    "",
-    "x",
-    "\ud83d",
-    "\0",
-    [],
-    {},
-    [None],
-    {"type": "x"},
-    ["x"],
-)
+TEXTS, NUMBERS = ("", "x", "\ud83d", "\0"), (-1, 1.5, INFINITE, HUGE)
+ODD: tuple[Any, ...] = (None, True, *NUMBERS, *TEXTS, [], {}, [None], {"type": "x"}, ["x"])
 BUILT_IN_ERROR = re.compile(r"(?!Provider|Transport)[A-Z]\w*(Error|Exception)\b")
 
 Event = tuple[str | None, Any]
