@@ -30,9 +30,33 @@ if TYPE_CHECKING:
         define_tool,
     )
     from pinyon.ai.auth_storage import AuthStorage
+    from pinyon.ai.catalogue import get_model
     from pinyon.ai.content import ImageContent, TextContent, ThinkingContent, ToolCall
-    from pinyon.ai.event import AssistantMessageEvent, TextDelta, ThinkingDelta
-    from pinyon.ai.message import AgentMessage, AssistantMessage, Message, SystemMessage, ToolResultMessage, UserMessage
+    from pinyon.ai.event import (
+        AssistantMessageEvent,
+        Done,
+        Start,
+        StreamError,
+        TextDelta,
+        TextEnd,
+        TextStart,
+        ThinkingDelta,
+        ThinkingEnd,
+        ThinkingStart,
+        ToolCallDelta,
+        ToolCallEnd,
+        ToolCallStart,
+        UpdateEvent,
+    )
+    from pinyon.ai.message import (
+        AgentMessage,
+        AssistantMessage,
+        CustomMessage,
+        Message,
+        SystemMessage,
+        ToolResultMessage,
+        UserMessage,
+    )
     from pinyon.ai.model import Model, ThinkingLevel
     from pinyon.ai.model_registry import ModelRegistry
     from pinyon.ai.option import StreamOptions
@@ -40,11 +64,31 @@ if TYPE_CHECKING:
     from pinyon.ai.usage import Cost, Usage
     from pinyon.coding.agent_session import AgentSession
     from pinyon.coding.coding_session import CodingSession, SessionOptions, create_coding_session
-    from pinyon.coding.event import AgentSettled, AutoRetryEnd, AutoRetryStart, SessionEvent
+    from pinyon.coding.event import (
+        AgentSettled,
+        AutoRetryEnd,
+        AutoRetryStart,
+        BashExecutionUpdate,
+        CompactionEnd,
+        CompactionResult,
+        CompactionStart,
+        EntryAppended,
+        LimitReached,
+        QueueUpdate,
+        SessionEvent,
+        SessionInfoChanged,
+        SessionOnlyEvent,
+        SummarizationRetryAttemptStart,
+        SummarizationRetryFinished,
+        SummarizationRetryScheduled,
+        ThinkingLevelChanged,
+    )
     from pinyon.coding.hooks import SessionHooks
-    from pinyon.coding.limit import Limits
-    from pinyon.coding.pi_agent import PiAgent
-    from pinyon.coding.run_result import RunResult
+    from pinyon.coding.limit import LimitError, Limits
+    from pinyon.coding.output import OutputError
+    from pinyon.coding.pi_agent import ForkChange, PiAgent, SessionChange
+    from pinyon.coding.run_result import OutputResult, RunResult
+    from pinyon.coding.session_stream import SessionStream
     from pinyon.env import ExecutionEnv, LocalEnv, MemoryEnv
     from pinyon.errors import (
         AgentBusyError,
@@ -57,15 +101,35 @@ if TYPE_CHECKING:
         SessionError,
         ToolError,
     )
-    from pinyon.resources import SettingsManager
+    from pinyon.extensions import EventBus, create_event_bus
+    from pinyon.modes import run_print_mode, run_rpc_mode
+    from pinyon.resources import CompactionSettings, DefaultResourceLoader, LoaderOptions, SettingsManager
     from pinyon.session import (
+        BranchContext,
         InMemorySessionManager,
         LocalSessionManager,
         Session,
+        SessionEntry,
+        SessionInfo,
         SessionManager,
         SessionRecorder,
         SessionTree,
     )
+    from pinyon.tools import (
+        create_all_tools,
+        create_bash_tool,
+        create_coding_tools,
+        create_edit_tool,
+        create_find_tool,
+        create_grep_tool,
+        create_ls_tool,
+        create_powershell_tool,
+        create_read_only_tools,
+        create_read_tool,
+        create_tool,
+        create_write_tool,
+    )
+    from pinyon.tui.interactive_mode import InteractiveMode
 
 __all__ = [
     "Agent",
@@ -85,14 +149,30 @@ __all__ = [
     "AuthStorage",
     "AutoRetryEnd",
     "AutoRetryStart",
+    "BashExecutionUpdate",
+    "BranchContext",
     "CodingSession",
+    "CompactionEnd",
+    "CompactionResult",
+    "CompactionSettings",
+    "CompactionStart",
     "ConfigError",
     "Cost",
+    "CustomMessage",
+    "DefaultResourceLoader",
+    "Done",
+    "EntryAppended",
     "EnvError",
+    "EventBus",
     "ExecutionEnv",
+    "ForkChange",
     "ImageContent",
     "InMemorySessionManager",
+    "InteractiveMode",
+    "LimitError",
+    "LimitReached",
     "Limits",
+    "LoaderOptions",
     "LocalEnv",
     "LocalSessionManager",
     "MemoryEnv",
@@ -103,28 +183,50 @@ __all__ = [
     "Model",
     "ModelError",
     "ModelRegistry",
+    "OutputError",
+    "OutputResult",
     "PiAgent",
     "PinyonError",
     "ProviderError",
+    "QueueUpdate",
     "RunResult",
     "Session",
+    "SessionChange",
+    "SessionEntry",
     "SessionError",
     "SessionEvent",
     "SessionHooks",
+    "SessionInfo",
+    "SessionInfoChanged",
     "SessionManager",
+    "SessionOnlyEvent",
     "SessionOptions",
     "SessionRecorder",
+    "SessionStream",
     "SessionTree",
     "SettingsManager",
+    "Start",
+    "StreamError",
     "StreamFn",
     "StreamOptions",
+    "SummarizationRetryAttemptStart",
+    "SummarizationRetryFinished",
+    "SummarizationRetryScheduled",
     "SystemMessage",
     "TextContent",
     "TextDelta",
+    "TextEnd",
+    "TextStart",
     "ThinkingContent",
     "ThinkingDelta",
+    "ThinkingEnd",
     "ThinkingLevel",
+    "ThinkingLevelChanged",
+    "ThinkingStart",
     "ToolCall",
+    "ToolCallDelta",
+    "ToolCallEnd",
+    "ToolCallStart",
     "ToolContext",
     "ToolDefinition",
     "ToolError",
@@ -134,11 +236,28 @@ __all__ = [
     "ToolResultMessage",
     "TurnEnd",
     "TurnStart",
+    "UpdateEvent",
     "Usage",
     "UserMessage",
     "__version__",
+    "create_all_tools",
+    "create_bash_tool",
     "create_coding_session",
+    "create_coding_tools",
+    "create_edit_tool",
+    "create_event_bus",
+    "create_find_tool",
+    "create_grep_tool",
+    "create_ls_tool",
+    "create_powershell_tool",
+    "create_read_only_tools",
+    "create_read_tool",
+    "create_tool",
+    "create_write_tool",
     "define_tool",
+    "get_model",
+    "run_print_mode",
+    "run_rpc_mode",
 ]
 
 __getattr__, __dir__, _names = lazy_exports(
@@ -165,6 +284,7 @@ __getattr__, __dir__, _names = lazy_exports(
             "define_tool",
         ),
         "pinyon.ai.auth_storage": ("AuthStorage",),
+        "pinyon.ai.catalogue": ("get_model",),
         "pinyon.ai.content": (
             "ImageContent",
             "TextContent",
@@ -173,12 +293,24 @@ __getattr__, __dir__, _names = lazy_exports(
         ),
         "pinyon.ai.event": (
             "AssistantMessageEvent",
+            "Done",
+            "Start",
+            "StreamError",
             "TextDelta",
+            "TextEnd",
+            "TextStart",
             "ThinkingDelta",
+            "ThinkingEnd",
+            "ThinkingStart",
+            "ToolCallDelta",
+            "ToolCallEnd",
+            "ToolCallStart",
+            "UpdateEvent",
         ),
         "pinyon.ai.message": (
             "AgentMessage",
             "AssistantMessage",
+            "CustomMessage",
             "Message",
             "SystemMessage",
             "ToolResultMessage",
@@ -199,17 +331,46 @@ __getattr__, __dir__, _names = lazy_exports(
             "Usage",
         ),
         "pinyon.coding.agent_session": ("AgentSession",),
-        "pinyon.coding.coding_session": ("CodingSession", "SessionOptions", "create_coding_session"),
+        "pinyon.coding.coding_session": (
+            "CodingSession",
+            "SessionOptions",
+            "create_coding_session",
+        ),
         "pinyon.coding.event": (
             "AgentSettled",
             "AutoRetryEnd",
             "AutoRetryStart",
+            "BashExecutionUpdate",
+            "CompactionEnd",
+            "CompactionResult",
+            "CompactionStart",
+            "EntryAppended",
+            "LimitReached",
+            "QueueUpdate",
             "SessionEvent",
+            "SessionInfoChanged",
+            "SessionOnlyEvent",
+            "SummarizationRetryAttemptStart",
+            "SummarizationRetryFinished",
+            "SummarizationRetryScheduled",
+            "ThinkingLevelChanged",
         ),
         "pinyon.coding.hooks": ("SessionHooks",),
-        "pinyon.coding.limit": ("Limits",),
-        "pinyon.coding.pi_agent": ("PiAgent",),
-        "pinyon.coding.run_result": ("RunResult",),
+        "pinyon.coding.limit": (
+            "LimitError",
+            "Limits",
+        ),
+        "pinyon.coding.output": ("OutputError",),
+        "pinyon.coding.pi_agent": (
+            "ForkChange",
+            "PiAgent",
+            "SessionChange",
+        ),
+        "pinyon.coding.run_result": (
+            "OutputResult",
+            "RunResult",
+        ),
+        "pinyon.coding.session_stream": ("SessionStream",),
         "pinyon.env": (
             "ExecutionEnv",
             "LocalEnv",
@@ -226,14 +387,45 @@ __getattr__, __dir__, _names = lazy_exports(
             "SessionError",
             "ToolError",
         ),
-        "pinyon.resources": ("SettingsManager",),
+        "pinyon.extensions": (
+            "EventBus",
+            "create_event_bus",
+        ),
+        "pinyon.modes": (
+            "run_print_mode",
+            "run_rpc_mode",
+        ),
+        "pinyon.resources": (
+            "CompactionSettings",
+            "DefaultResourceLoader",
+            "LoaderOptions",
+            "SettingsManager",
+        ),
         "pinyon.session": (
+            "BranchContext",
             "InMemorySessionManager",
             "LocalSessionManager",
             "Session",
+            "SessionEntry",
+            "SessionInfo",
             "SessionManager",
             "SessionRecorder",
             "SessionTree",
         ),
+        "pinyon.tools": (
+            "create_all_tools",
+            "create_bash_tool",
+            "create_coding_tools",
+            "create_edit_tool",
+            "create_find_tool",
+            "create_grep_tool",
+            "create_ls_tool",
+            "create_powershell_tool",
+            "create_read_only_tools",
+            "create_read_tool",
+            "create_tool",
+            "create_write_tool",
+        ),
+        "pinyon.tui.interactive_mode": ("InteractiveMode",),
     },
 )

@@ -22,6 +22,7 @@ from pinyon.coding.session_use import IfInUse, take_session
 from pinyon.coding.toolset import NoTools
 from pinyon.coding.user_interface import NoInterface, UserInterface
 from pinyon.errors import SessionError
+from pinyon.extensions.event_bus import EventBus
 from pinyon.resources.settings import SettingsManager
 from pinyon.session.branch import fork_point
 from pinyon.session.local import LocalSessionManager
@@ -66,8 +67,10 @@ class PiAgent:
         parts: SessionParts,
         *,
         if_in_use: IfInUse = "fail",
+        event_bus: EventBus | None = None,
     ) -> None:
         self._if_in_use = if_in_use
+        self.event_bus = event_bus or EventBus()
         self._reported: list[ResourceDiagnostic] = []
         self._before_invalidate: Callable[[], Awaitable[None] | None] | None = None
         self.services = services
@@ -105,6 +108,7 @@ class PiAgent:
         scoped_models: Sequence[ScopedModel] = (),
         limits: Limits | Sequence[Limits] = (),
         if_in_use: IfInUse = "fail",
+        event_bus: EventBus | None = None,
     ) -> PiAgent:
         """Build the services for `cwd` (default: the process's) on the agent folder (default: `~/.pi/agent`).
 
@@ -113,7 +117,8 @@ class PiAgent:
         this machine. `stream_fn` replaces the models' own wire APIs, for tests and proxies.
         Ready `services` replace everything that they hold. `scoped_models` are what cycling steps through, and where
         a new session without a default finds its model. `limits` end runs that use too much. `if_in_use` is what
-        becomes of a session file that another process writes.
+        becomes of a session file that another process writes. `event_bus` carries messages between this program and
+        what it plugs in; by default there is a new one.
         """
         services = services or create_services(
             cwd,
@@ -139,12 +144,17 @@ class PiAgent:
             scoped_models=tuple(scoped_models),
             limits=(limits,) if isinstance(limits, Limits) else tuple(limits),
         )
-        return cls(services, session_manager, parts, if_in_use=if_in_use)
+        return cls(services, session_manager, parts, if_in_use=if_in_use, event_bus=event_bus)
 
     @property
     def cwd(self) -> Path:
         """Working directory of the services."""
         return self.services.cwd
+
+    @property
+    def has_session(self) -> bool:
+        """Whether there is an active session."""
+        return self._session is not None
 
     @property
     def session(self) -> AgentSession:

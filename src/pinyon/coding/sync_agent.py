@@ -62,6 +62,11 @@ class SyncPiAgent(Twin[PiAgent]):
         return SyncSession(self.loop.call(lambda: self.target.session), self.loop)
 
     @property
+    def has_session(self) -> bool:
+        """Whether there is an active session."""
+        return self.target.has_session
+
+    @property
     def cwd(self) -> Path:
         """Working directory of the services."""
         return self.target.cwd

@@ -18,8 +18,13 @@ _CODES = {"SIGTERM": 143, "SIGHUP": 129}
 
 def run_interactive(start: InteractiveStart) -> int:
     """Show the interactive mode on the terminal of this process; returns the exit code."""
+    return asyncio.run(show_interactive(start))
+
+
+async def show_interactive(start: InteractiveStart) -> int:
+    """The same inside a running event loop."""
     app = PinyonApp(start)
-    asyncio.run(_run(app))
+    await _run(app)
     if app.start_fault is not None:
         sys.stderr.write(strip_terminal_control(f"Error: {app.start_fault}") + "\n")
         return 1
