@@ -57,3 +57,20 @@ def test_importing_a_room_imports_nothing_heavy(package: str) -> None:
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     imported = {name for name in result.stdout.split() if not name.startswith("pinyon")}
     assert imported <= {"__future__"}
+
+
+def test_a_name_that_a_submodule_has_too_means_what_the_submodule_defines() -> None:
+    code = f"""
+import importlib, types
+for package in {PACKAGES!r}:
+    module = importlib.import_module(package)
+    for name in getattr(module, "__all__", ()):
+        try:
+            importlib.import_module(f"{{package}}.{{name}}")
+        except ImportError:
+            continue
+        assert not isinstance(getattr(module, name), types.ModuleType), (package, name)
+        print(package, name)
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pinyon.agent define_tool" in result.stdout.splitlines()

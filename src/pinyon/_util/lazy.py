@@ -29,5 +29,24 @@ def lazy_exports(
         setattr(sys.modules[package], name, value)
         return value
 
+    shadowed = {name for name, home in homes.items() if home == f"{package}.{name}"}
+    if shadowed:
+        _keep_names(sys.modules[package], shadowed)
     names = sorted(homes)
     return load, lambda: names, names
+
+
+def _keep_names(package: Any, names: set[str]) -> None:
+    """See that names which are those of submodules too mean what the submodules define, whoever imports them first.
+
+    The import system sets every submodule as an attribute of its package.
+    """
+    module_type = type(sys)
+
+    class Room(module_type):  # type: ignore[misc, valid-type]
+        def __setattr__(self, name: str, value: object) -> None:
+            if name in names and isinstance(value, module_type):
+                value = getattr(value, name)
+            super().__setattr__(name, value)
+
+    package.__class__ = Room

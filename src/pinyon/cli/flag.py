@@ -231,6 +231,7 @@ ENVIRONMENT: dict[str, str] = {
     "PI_PACKAGE_DIR": "where README, docs and examples of Pinyon are looked for",
     "PINYON_OAUTH_<PROVIDER>_CLIENT_ID": "OAuth client id of your own, for sign-ins that need one",
     "PI_OAUTH_CALLBACK_HOST": "address at which browsers come back from a sign-in, instead of 127.0.0.1",
+    "PINYON_MODEL_REQUESTS": "loopback: refuse requests to models beyond this machine, for tests",
     "HTTP_PROXY, HTTPS_PROXY, NO_PROXY": "proxies for requests to models",
 }
 """Environment variables that are read, beside the keys of providers."""
