@@ -207,6 +207,7 @@ async def start(
     session_cwd = Path(tree.get_cwd())
     if session_cwd != cwd:
         services = _services(args, session_cwd)
+    await services.install_missing_packages(lambda line: say("info", line))
     mark("session")
     for diagnostic in services.diagnostics:
         # A project's own version of a user's resource is ordinary: only a screen has room to mention it.

@@ -9,7 +9,12 @@ RUNNERS = {
     "acp": "pinyon.cli.acp_command:run_acp",
     "auth": "pinyon.cli.auth_command:run_auth",
     "completion": "pinyon.cli.completion:run_completion",
+    "config": "pinyon.cli.config_command:run_config",
     "demo": "pinyon.cli.demo:run_demo_command",
+    "install": "pinyon.cli.package_command:run_install",
+    "list": "pinyon.cli.package_command:run_list",
+    "remove": "pinyon.cli.package_command:run_remove",
+    "uninstall": "pinyon.cli.package_command:run_remove",
     "update": "pinyon.cli.update:run_update",
 }
 """Command → the function that takes the arguments behind it and gives the exit code."""

@@ -211,12 +211,14 @@ COMMANDS: dict[str, Command] = {
         Command("acp", "serve the Agent Client Protocol, for editors"),
         Command("completion", "print what lets bash, zsh or fish complete the options of pinyon"),
         Command("auth", "sign in to providers and out, print and check credentials; see `pinyon auth --help`"),
-        Command("install", "install a package", planned=True),
-        Command("remove", "remove a package", planned=True),
-        Command("uninstall", "remove a package", planned=True),
-        Command("update", "`--models` fetches newer models from the server of the setting `modelsUrl` or of `--url`"),
-        Command("list", "list packages", planned=True),
-        Command("config", "choose the resources to load", planned=True),
+        Command(
+            "install", "install a package from git, npm, a Python index or a folder, for you or (`-l`) the project"
+        ),
+        Command("remove", "remove a package"),
+        Command("uninstall", "the same as remove"),
+        Command("update", "update packages, or with `--models` the list of models; see `pinyon update --help`"),
+        Command("list", "list the packages of you and of the project"),
+        Command("config", "show which skills, prompts, themes and extensions are used, and switch them on and off"),
         Command("mcp", "manage MCP servers", planned=True),
     )
 }

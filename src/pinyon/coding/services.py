@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,6 +89,15 @@ class Services(msgspec.Struct, kw_only=True):
             prompts=loader.get_prompts().prompts,
             themes=loader.get_themes().themes,
         )
+
+    async def install_missing_packages(self, progress: Callable[[str], None] | None = None) -> None:
+        """Fetch packages that the settings ask for and that are not there, unless offline, and load what they bring."""
+        if isinstance(self.loader, DefaultResourceLoader):
+            known = self.loader.diagnostics
+            if await self.loader.install_missing_packages(progress):
+                self.loader.load()
+                rest = [each for each in self.diagnostics if not any(each is one for one in known)]
+                self.diagnostics = [*rest, *self.loader.diagnostics]
 
     async def reload(self) -> None:
         """Read settings and resources again; sessions see them from their next prompt on."""

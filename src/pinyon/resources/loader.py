@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
 
@@ -16,6 +16,7 @@ from pinyon._util import config as _config
 from pinyon.resources.context_file import ContextFile, find_context_files
 from pinyon.resources.diagnostic import ResourceDiagnostic, ResourceKind
 from pinyon.resources.file_cache import FileCache
+from pinyon.resources.foreign_extension import foreign_extensions
 from pinyon.resources.named_resource import (
     LoadedPrompts,
     LoadedSkills,
@@ -25,8 +26,12 @@ from pinyon.resources.named_resource import (
     load_themes,
 )
 from pinyon.resources.prompt_source import load_append_prompt, load_system_prompt
-from pinyon.resources.resource_place import FoundResource, find_explicit, find_resources, owners_of
+from pinyon.resources.resource_place import FoundResource, Owner, find_explicit, find_resources, owners_of
 from pinyon.resources.settings import SettingsManager
+
+if TYPE_CHECKING:
+    from pinyon.resources.package.finder import PackageResources
+    from pinyon.resources.package.manager import Progress
 
 T = TypeVar("T")
 Override = Callable[[T], T]
@@ -131,6 +136,8 @@ class DefaultResourceLoader:
         self._prompts = LoadedPrompts([])
         self._themes = LoadedThemes([])
         self._extensions: list[FoundResource] = []
+        self._packages: PackageResources | None = None
+        self._package_failures: dict[str, str] = {}
         self._agents_files: list[ContextFile] = []
         self._system_prompt: str | None = None
         self._append: list[str] = []
@@ -143,13 +150,34 @@ class DefaultResourceLoader:
         if resolve_project_trust is not None:
             self.settings.set_project_trusted(await resolve_project_trust(self.cwd))
         await self.settings.reload()
+        self._look_for_packages()
+        await self.install_missing_packages()
         self.load()
+
+    async def install_missing_packages(self, progress: Progress | None = None) -> bool:
+        """Fetch packages that the settings ask for and that are not there; nothing while offline.
+
+        Returns whether there was anything to fetch; `load` shows what came of it.
+        """
+        from pinyon._util.config import is_offline
+
+        if self._packages is None or not self._packages.missing or is_offline():
+            return False
+        from pinyon.resources.package.manager import PackageManager
+
+        manager = PackageManager(cwd=self.cwd, agent_dir=self.agent_dir, settings=self.settings, progress=progress)
+        self._package_failures = await manager.install_missing()
+        return True
 
     def load(self) -> None:
         """Look at everything again, with the settings as they were read last."""
         options, told = self.options, list[ResourceDiagnostic]()
         self._diagnostics = told
+        self._look_for_packages()
+        if self._packages is not None:
+            told += self._packages.diagnostics
         self._extensions = self._found("extensions", told)
+        told += foreign_extensions(self._extensions)
         self._load_named()
         self._agents_files = _overridden(options.agents_files_override, self._context_files(told))
         trusted = self.settings.is_project_trusted
@@ -224,21 +252,33 @@ class DefaultResourceLoader:
     def _found(self, kind: ResourceKind, told: list[ResourceDiagnostic]) -> list[FoundResource]:
         options, found = self.options, list[FoundResource]()
         if kind not in options.without:
-            settings = self.settings
-            owners = owners_of(
-                self.cwd,
-                self.agent_dir,
-                is_trusted=settings.is_project_trusted,
-                project_settings=settings.get_project_settings(),
-                global_settings=settings.get_global_settings(),
-                home=self._home,
-            )
-            found += find_resources(kind, owners, told)
+            found += find_resources(kind, self._owners(), told)
             if options.package_finder is not None:
                 found += options.package_finder(kind, told)
+            elif self._packages is not None:
+                found += self._packages.find(kind, told)
         found += find_explicit(kind, options.additional.of(kind), told)
         found += find_explicit(kind, self._extended.of(kind), told)
         return found
+
+    def _owners(self) -> list[Owner]:
+        settings = self.settings
+        return owners_of(
+            self.cwd,
+            self.agent_dir,
+            is_trusted=settings.is_project_trusted,
+            project_settings=settings.get_project_settings(),
+            global_settings=settings.get_global_settings(),
+            home=self._home,
+        )
+
+    def _look_for_packages(self) -> None:
+        self._packages = None
+        owners = self._owners()
+        if self.options.package_finder is None and any(owner.settings.get("packages") for owner in owners):
+            from pinyon.resources.package.finder import PackageResources
+
+            self._packages = PackageResources(owners, self._package_failures)
 
     def _context_files(self, told: list[ResourceDiagnostic]) -> list[ContextFile]:
         if self.options.no_context_files:

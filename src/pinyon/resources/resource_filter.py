@@ -51,9 +51,13 @@ def sort_entries(entries: Iterable[Any]) -> ResourceEntries:
     return ResourceEntries(tuple(paths), tuple(includes), tuple(marked["!"]), tuple(marked["+"]), tuple(marked["-"]))
 
 
-def is_switched_on(path: Path, base: Path, entries: ResourceEntries, *, with_includes: bool) -> bool:
-    """Whether a file that was found stays in use. `with_includes` lets patterns without a mark choose too."""
-    is_on = True
+def is_switched_on(
+    path: Path, base: Path, entries: ResourceEntries, *, with_includes: bool, is_on: bool = True
+) -> bool:
+    """Whether a file that was found, and `is_on` so far, is in use.
+
+    `with_includes` lets patterns without a mark choose too.
+    """
     if with_includes and entries.includes:
         is_on = _matches(path, base, entries.includes)
     if is_on and entries.excludes and _matches(path, base, entries.excludes):

@@ -77,12 +77,23 @@ def _is_same(folder: Path, other: Path | None) -> bool:
 def find_resources(
     kind: ResourceKind, owners: Sequence[Owner], diagnostics: list[ResourceDiagnostic]
 ) -> Iterator[FoundResource]:
-    """The files of a kind, best first: each owner's settings entries, then its folders."""
+    """The files of a kind, best first: each owner's settings entries, then its folders.
+
+    `+path` and `-path` entries of the project also switch what the user has.
+    """
+    above: tuple[Path, ResourceEntries] | None = None
     for owner in owners:
         listed = owner.settings.get(kind)
         entries = sort_entries(listed) if isinstance(listed, list) else ResourceEntries()
-        yield from _listed(kind, owner, entries, diagnostics)
-        yield from _discovered(kind, owner, entries)
+        for found in (*_listed(kind, owner, entries, diagnostics), *_discovered(kind, owner, entries)):
+            yield found if above is None else _switched(found, *above)
+        if entries.on or entries.off:
+            above = (owner.base, ResourceEntries(on=entries.on, off=entries.off))
+
+
+def _switched(found: FoundResource, base: Path, entries: ResourceEntries) -> FoundResource:
+    is_on = is_switched_on(found.path, base, entries, with_includes=False, is_on=found.is_enabled)
+    return found if is_on == found.is_enabled else msgspec.structs.replace(found, is_enabled=is_on)
 
 
 def _listed(

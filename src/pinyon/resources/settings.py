@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -185,6 +186,13 @@ class SettingsManager(SettingAccess):
         except ValueError as error:
             raise ConfigError(f"setting {setting.key!r} {error}") from None
         self._change(setting, (*setting.path, key), REMOVED if value is None else value, scope)
+
+    def edit(self, setting: Setting[T], change: Callable[[Any], T], *, scope: SettingsScope = "global") -> None:
+        """Change a setting depending on what the scope's file holds when it is written, so that two programs that
+        change a list at once both succeed. `change(value)` gets None for an absent value and may run twice; like `set`
+        in everything else.
+        """
+        self._change(setting, setting.path, change, scope)
 
     def _change(self, setting: Setting[Any], path: tuple[str, ...], value: Any, scope: SettingsScope) -> None:
         if scope == "project":

@@ -41,6 +41,8 @@ class SettingsWriter:
     def mark(self, scope: SettingsScope, path: KeyPath, value: Any) -> None:
         """Write `value` (or `REMOVED`) under `path`: in the background of a running event loop, else at once."""
         changes = self._changes.setdefault(scope, {})
+        if callable(value) and path in changes:
+            value = _after(changes[path], value)
         for later in [known for known in changes if known[: len(path)] == path]:
             del changes[later]
         changes[path] = value
@@ -82,8 +84,18 @@ class SettingsWriter:
         return rendered + ("\n" if text is None or text.endswith("\n") else "")
 
 
+def _after(earlier: Any, edit: Callable[[Any], Any]) -> Any:
+    """An edit behind a change that is not written yet, as one change."""
+    if callable(earlier):
+        return lambda current: edit(earlier(current))
+    return edit(None if earlier is REMOVED else earlier)
+
+
 def with_value(settings: Settings, path: KeyPath, value: Any) -> Settings:
-    """A copy in which `path` leads to `value`, or to nothing for `REMOVED`; what is in its way is replaced."""
+    """A copy in which `path` leads to `value`, or to nothing for `REMOVED`; what is in its way is replaced.
+
+    A function in place of a value gets the present one, None without it, and returns the new one.
+    """
     key, *rest = path
     changed = dict(settings)
     if rest:
@@ -94,5 +106,5 @@ def with_value(settings: Settings, path: KeyPath, value: Any) -> Settings:
     elif value is REMOVED:
         changed.pop(key, None)
     else:
-        changed[key] = value
+        changed[key] = value(changed.get(key)) if callable(value) else value
     return changed

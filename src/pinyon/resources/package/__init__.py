@@ -1,0 +1,1 @@
+"""Packages: bundles of skills, prompt templates, themes and extensions from git, package indexes and folders."""
