@@ -285,6 +285,17 @@ class PinyonApp(App[int], inherit_bindings=False):
         self.editing.set_text(f"{text}\n\n{current}" if current.strip() else text)
         self.text_changed()
 
+    def on_text_selected(self) -> None:
+        """Copy what the mouse selected, where the settings say so; it stays marked for a moment."""
+        from pinyon.resources.setting import FULLSCREEN_COPY_ON_SELECT
+
+        if self.desk is not None and self.desk.setting(FULLSCREEN_COPY_ON_SELECT):
+            self.desk.outside.copy_marked()
+
+    def on_transcript_selected(self) -> None:
+        """The same for a word or paragraph."""
+        self.on_text_selected()
+
     # Notices.
 
     def notify_user(self, text: str, kind: NoticeKind = "info") -> None:

@@ -66,7 +66,7 @@ class Look:
         self.use_colors(get(setting.TERMINAL_TRUE_COLOR))
         app.editor.padding = int(get(setting.EDITOR_PADDING_X))
         app.transcript.scrollbar = get(setting.FULLSCREEN_SCROLLBAR)
-        app.transcript.wheel_rows = get(setting.FULLSCREEN_WHEEL_SCROLL_LINES)
+        app.transcript.wheel.rows = get(setting.FULLSCREEN_WHEEL_SCROLL_LINES)
         links = get(setting.TERMINAL_HYPERLINKS)
         shows_images = get(setting.TERMINAL_SHOW_IMAGES)
         protocol = image_protocol(self._environ, get(setting.TERMINAL_IMAGES)) if shows_images else None

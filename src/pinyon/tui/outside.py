@@ -16,6 +16,8 @@ from pinyon.tui import clipboard
 if TYPE_CHECKING:
     from pinyon.tui.app import PinyonApp
 
+_FLASH_S = 1.0
+
 
 class Outside:
     """What leaves the program and what comes in."""
@@ -44,6 +46,18 @@ class Outside:
         self.copy(text, "Copied")
         app.screen.clear_selection()
         return True
+
+    def copy_marked(self) -> None:
+        """Copy what the mouse selected and take the marks away a moment later."""
+        text = self._app.screen.get_selected_text()
+        if text and text.strip():
+            self.copy(text, "Copied")
+            marked = dict(self._app.screen.selections)
+            self._app.set_timer(_FLASH_S, lambda: self._end_marks(marked))
+
+    def _end_marks(self, marked: object) -> None:
+        if self._app.screen.selections == marked:
+            self._app.screen.clear_selection()
 
     def copy(self, text: str, told: str) -> None:
         """Copy a text and say so."""

@@ -10,26 +10,28 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from rich.segment import Segment
+from rich.cells import cell_len
 from rich.style import Style
 from textual import events
-from textual.geometry import Region
+from textual.geometry import Offset, Region
 from textual.message import Message
+from textual.selection import Selection
 from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
 from pinyon.tui.block.block import Block
 from pinyon.tui.canvas import blank
-from pinyon.tui.grapheme import fit
 from pinyon.tui.highlight import marked
 from pinyon.tui.scroll import BlockList
+from pinyon.tui.scroll_bar import with_bar, with_label
 from pinyon.tui.tone import Tone
+from pinyon.tui.wheel import Wheel
+from pinyon.tui.word import paragraph_rows, word_columns
 
 _FRAME_S = 1 / 30
 _SOONEST_S = 0.001
-_WHEEL_ROWS = 3
-_MIN_THUMB = 1
+_MIN_BAR_COLUMNS = 12
 
 
 class Transcript(Widget, can_focus=False):
@@ -37,12 +39,8 @@ class Transcript(Widget, can_focus=False):
 
     DEFAULT_CSS = "Transcript { height: 1fr; }"
 
-    class Copied(Message):
-        """Text was selected with the mouse and wants to be copied."""
-
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
+    class Selected(Message):
+        """A click selected a word or a paragraph."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - the widget's own name
         super().__init__(id=id)
@@ -50,7 +48,7 @@ class Transcript(Widget, can_focus=False):
         self.bottom_hint = ""
         self.query_text = ""
         self.scrollbar = "auto"
-        self.wheel_rows: int | str = "auto"
+        self.wheel = Wheel()
         self._lines: list[Strip] = []
         self._places: list[tuple[int, int]] = []
         self._last_draw = 0.0
@@ -153,30 +151,20 @@ class Transcript(Widget, can_focus=False):
 
     def _screen_lines(self, width: int, height: int) -> list[Strip]:
         blocks = self.list
-        blocks.width, blocks.height = width, height
+        has_column = self.scrollbar == "always" and width > _MIN_BAR_COLUMNS
+        blocks.width, blocks.height = width - has_column, height
         self._places = blocks.visible()
         lines = [blocks.rows(number)[row] for number, row in self._places]
         if self.query_text:
             style = self.tone.style("searchMatchText", "searchMatchBg") + Style(underline=True)
             lines = [marked(line, self.query_text, style) for line in lines]
-        lines += [blank(width)] * (height - len(lines))
-        if not blocks.follow and height > 2:
-            self._add_scroll_marks(lines, width, height)
+        lines += [blank(blocks.width)] * (height - len(lines))
+        is_away = not blocks.follow and height > 2
+        if has_column or (is_away and self.scrollbar == "auto"):
+            lines = with_bar(lines, blocks, width, self.tone)
+        if is_away:
+            lines[-1] = with_label(lines[-1], self.bottom_hint, width, self.tone)
         return lines
-
-    def _add_scroll_marks(self, lines: list[Strip], width: int, height: int) -> None:
-        total = max(1, self.list.total())
-        size = max(_MIN_THUMB, height * height // total)
-        first = min(height - size, self.list.before() * height // total)
-        thumb, track = self.tone.style("scrollbarThumb"), self.tone.style("scrollbarTrack")
-        for y in range(height):
-            is_thumb = first <= y < first + size
-            mark = Strip([Segment("┃" if is_thumb else "│", thumb if is_thumb else track)], 1)
-            lines[y] = Strip.join([lines[y].crop(0, width - 1), mark])
-        label = fit(f" ↓ newest {self.bottom_hint} ".replace("  ", " "), width - 4)
-        start = max(0, (width - len(label)) // 2)
-        tag = Strip([Segment(label, self.tone.style("accent", "selectedBg", bold=True))], len(label))
-        lines[-1] = Strip.join([blank(start), tag, lines[-1].crop(width - 1, width)]).adjust_cell_length(width)
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
@@ -277,19 +265,23 @@ class Transcript(Widget, can_focus=False):
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """Scroll up; with Alt five times as far."""
-        self.scroll_rows(-_WHEEL_ROWS * (5 if event.meta else 1))
+        self.scroll_rows(self.wheel.step(-1, is_far=event.meta))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """Scroll down."""
-        self.scroll_rows(_WHEEL_ROWS * (5 if event.meta else 1))
+        self.scroll_rows(self.wheel.step(1, is_far=event.meta))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Take hold of the scroll bar."""
-        if not self.list.follow and event.x == self.size.width - 1:
+        if self._is_on_bar(event.x):
             self._is_dragging_thumb = True
             self.capture_mouse()
             self._drag_to(event.y)
             event.stop()
+
+    def _is_on_bar(self, x: int) -> bool:
+        has_bar = self.scrollbar == "always" or (self.scrollbar == "auto" and not self.list.follow)
+        return has_bar and x == self.size.width - 1
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Drag the scroll bar."""
@@ -307,14 +299,37 @@ class Transcript(Widget, can_focus=False):
         self.draw_soon()
 
     def on_click(self, event: events.Click) -> None:
-        """Fold or unfold the block under the mouse, or go to the end by the label."""
-        if self.text_selection is not None or self._is_dragging_thumb or event.x == self.size.width - 1:
+        """Open a link, fold or unfold the block under the mouse, or go to the end by the label; twice takes the word,
+        three times the paragraph.
+        """
+        event.prevent_default()
+        if self._is_dragging_thumb or self._is_on_bar(event.x):
             return
-        if not self.list.follow and event.y == self.size.height - 1:
+        if event.chain > 1:
+            self._select_at(event.x, event.y, is_paragraph=event.chain > 2)
+        elif self.text_selection is not None:
+            return
+        elif not self.list.follow and event.y == self.size.height - 1:
             self.to_end()
+        elif (link := event.style.link) and link.startswith(("http://", "https://")):
+            self.app.open_url(link)
         elif 0 <= event.y < len(self._places):
             block = self.list.slots[self._places[event.y][0]].block
             block.set_expanded(not block.is_expanded)
+
+    def _select_at(self, x: int, y: int, *, is_paragraph: bool) -> None:
+        lines = [line.text.rstrip() for line in self._lines]
+        if not 0 <= y < len(lines):
+            return
+        if is_paragraph:
+            rows = paragraph_rows(lines, y)
+            span = (Offset(0, rows[0]), Offset(cell_len(lines[rows[1]]), rows[1])) if rows is not None else None
+        else:
+            columns = word_columns(lines[y], x)
+            span = (Offset(columns[0], y), Offset(columns[1], y)) if columns is not None else None
+        if span is not None:
+            self.screen.selections = {self: Selection(*span)}
+            self.post_message(self.Selected())
 
     # What the mouse selects.
 

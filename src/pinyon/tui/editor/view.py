@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.geometry import Offset
 from textual.strip import Strip
 
@@ -26,6 +27,7 @@ class EditorView(RowsWidget, can_focus=True):
     """Draws a buffer. `border_role` is the colour of the border, `status` what stands in its upper line."""
 
     DEFAULT_CSS = "EditorView { height: 3; }"
+    ALLOW_SELECT = False
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - the widget's own name
         super().__init__(id=id)
@@ -126,7 +128,7 @@ class EditorView(RowsWidget, can_focus=True):
             used += cell_len(piece)
         if note and used + len(note) + 4 < width:
             gap = max(1, (width - len(note)) // 2 - used)
-            segments += [Segment("─" * gap, line), Segment(note, line)]
+            segments += [Segment("─" * gap, line), Segment(note, self.tone.style("muted"))]
             used += gap + len(note)
         segments.append(Segment("─" * max(0, width - used), line))
         return clamped(Strip(segments), width)
@@ -155,6 +157,26 @@ class EditorView(RowsWidget, can_focus=True):
         x = self.padding + 2 + row.column_of(self.buffer.cursor)
         if self.has_focus and self.is_mounted:
             self.app.cursor_position = self.content_region.offset + Offset(x, line)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Put the cursor where the mouse is, behind the end of a short row too."""
+        index = self.index_at(event.x, event.y)
+        if index is not None:
+            self.buffer.move_to(index)
+            self.forget_column()
+            self.update_rows()
+
+    def on_mouse_scroll_up(self) -> None:
+        """Move up in a text that is higher than the editor."""
+        self._wheel(-1)
+
+    def on_mouse_scroll_down(self) -> None:
+        """Move down."""
+        self._wheel(1)
+
+    def _wheel(self, direction: int) -> None:
+        if self.move_rows(direction):
+            self.update_rows()
 
     def on_focus(self) -> None:
         """Show the cursor."""
