@@ -194,8 +194,10 @@ def test_what_is_selected_is_copied_where_the_settings_say_so(tmp_path: Path, co
                 await running.until(lambda: copied.read_text().startswith("words"))
                 await running.until(lambda: not running.app.screen.selections)
             else:
+                is_copied = copied.exists
+                assert not is_copied()
                 await running.press("ctrl+x")
-                await running.until(copied.exists)
+                await running.until(is_copied)
                 await running.until(lambda: copied.read_text().startswith("words"))
 
     asyncio.run(run())
