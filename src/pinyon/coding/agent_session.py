@@ -35,7 +35,7 @@ from pinyon.coding.prompt_expansion import Expansion
 from pinyon.coding.prompt_intake import PromptImage
 from pinyon.coding.run_driver import RunDriver
 from pinyon.coding.selection import CycleDirection, ModelCycle, ModelSelection
-from pinyon.coding.session_runs import SessionRuns
+from pinyon.coding.session_runs import COMPACTING, SessionRuns
 from pinyon.coding.system_prompt import SystemPrompt
 from pinyon.coding.toolset import Toolset
 from pinyon.coding.tree_navigation import SummaryWish, TreeNavigation
@@ -192,6 +192,9 @@ class AgentSession(SessionRuns):
         """
         message = self._driver.custom.message(custom_type, content, display, details)
         if self._driver.custom.accept(message, trigger_turn=trigger_turn, deliver_as=deliver_as):
+            if self.is_compacting:
+                self._driver.custom.wait_in(message, deliver_as)
+                return
             self._require_ready()
             await self._driver.start_messages([message])
 
@@ -234,7 +237,7 @@ class AgentSession(SessionRuns):
                 "the session is working; pass streaming_behavior 'steer' or 'followUp' to queue this prompt"
             )
         else:
-            raise AgentBusyError("the session is being compacted; wait for its end, or steer or queue a follow-up")
+            raise AgentBusyError(COMPACTING)
 
     # History: summaries, moves, entries.
 
@@ -245,15 +248,20 @@ class AgentSession(SessionRuns):
         nothing to compact, `SummaryError` when no usable summary came back, `OperationAbortedError` after an abort.
         """
         await self.abort()
+        while not self.is_idle or self.is_compacting:  # a prompt that waited for the run to settle has begun another
+            await self.abort()
+        self._require_open()
         self.session.require_writable()
+        aborts = self._driver.control.abort_count
         try:
             return await self._driver.compactor.compact(custom_instructions)
         finally:
-            await self._deliver_waiting()
+            await self._deliver_waiting(aborts)
 
-    async def _deliver_waiting(self) -> None:
+    async def _deliver_waiting(self, aborts: int) -> None:
+        """Run on what was queued meanwhile, unless the user stopped the session since it counted `aborts`."""
         control = self._driver.control
-        if not self.agent.has_queued_messages() or not self.is_idle or control.abort_requested:
+        if not self.agent.has_queued_messages() or not self.is_idle or control.abort_count != aborts:
             return
         has_begun = any(not isinstance(message, SystemMessage) for message in self.messages)
         if has_begun and self.model is not None:  # else they go with the next prompt
@@ -283,12 +291,13 @@ class AgentSession(SessionRuns):
         if summarize and self.model is None:
             raise ModelError("a model is needed to summarise the branch; choose one or move without a summary")
         wish = SummaryWish(custom_instructions=custom_instructions, replace_instructions=replace_instructions)
-        waiting = self.pending_message_count
+        self._require_open()
+        waiting, aborts = self.pending_message_count, self._driver.control.abort_count
         try:
             return await self._driver.navigator.navigate(target_id, summarize=summarize, wish=wish, label=label)
         finally:
             if self.pending_message_count > waiting:  # what came meanwhile is not left lying
-                await self._deliver_waiting()
+                await self._deliver_waiting(aborts)
 
     def abort_branch_summary(self) -> None:
         """Stop a move in the tree that is summarising; the leaf stays where it was."""
@@ -382,6 +391,7 @@ class AgentSession(SessionRuns):
         `on_chunk` gets the output as it comes; a command that is excluded from the context is stored but not sent.
         `id` is any JSON value; it stands in the events of the output.
         """
+        self._require_open()
         self.session.require_writable()
         return await self._driver.shell.run(
             command,
@@ -459,11 +469,15 @@ class AgentSession(SessionRuns):
 
     async def dispose(self) -> None:
         """Abort what runs, forget the listeners and let go of the session's file."""
-        self._driver.shell.abort()
-        await self.abort()
-        cleanup_session_resources(self.session_id)
-        self.session.close()
-        self.events.clear()
+        self._is_disposed = True
+        try:
+            self._driver.shell.abort()
+            await self.abort()
+            await self._driver.shell.wait_for_idle()
+        finally:
+            cleanup_session_resources(self.session_id)
+            self.session.close()
+            self.events.clear()
 
 
 def _ignore(disposition: Disposition) -> None:

@@ -80,16 +80,19 @@ class AutoRetry:
         policy = self._policy()
         self.attempt += 1
         delay_ms = policy.delay_ms(self.attempt)
-        self._emit(
-            AutoRetryStart(
-                attempt=self.attempt,
-                max_attempts=policy.max_retries,
-                delay_ms=delay_ms,
-                error_message=message.error_message or "",
-            )
+        start = AutoRetryStart(
+            attempt=self.attempt,
+            max_attempts=policy.max_retries,
+            delay_ms=delay_ms,
+            error_message=message.error_message or "",
         )
-        self._omit_answer()
-        return await self._pause(delay_ms)
+        self._wait = wait = AbortController()  # there before anybody hears of the pause and may want to end it
+        try:
+            self._emit(start)
+            self._omit_answer()
+            return await pause(delay_ms / 1000, wait.signal, self._clock)
+        finally:
+            self._wait = None
 
     def abort(self) -> None:
         """End the pause; no further attempt is made, and listeners hear so at once."""
@@ -100,13 +103,6 @@ class AutoRetry:
     def reset(self) -> None:
         """Forget the attempts, for a new prompt."""
         self.attempt = 0
-
-    async def _pause(self, delay_ms: int) -> bool:
-        self._wait = AbortController()
-        try:
-            return await pause(delay_ms / 1000, self._wait.signal, self._clock)
-        finally:
-            self._wait = None
 
     def _finish(self, *, success: bool, error: str | None = None) -> None:
         attempt, self.attempt = self.attempt, 0

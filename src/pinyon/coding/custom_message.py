@@ -65,8 +65,12 @@ class CustomMessages:
         elif trigger_turn is False:
             self._held.append(message)
         else:
-            self._queue.add(message, "followUp" if deliver_as == "followUp" else "steer")
+            self.wait_in(message, deliver_as)
         return False
+
+    def wait_in(self, message: CustomMessage, deliver_as: DeliverAs | None) -> None:
+        """Queue a message that is to start a run, for when the session is free."""
+        self._queue.add(message, "followUp" if deliver_as == "followUp" else "steer")
 
     def take_next_turn(self) -> list[CustomMessage]:
         """The messages that go with the prompt that starts now."""
@@ -75,9 +79,9 @@ class CustomMessages:
 
     def flush(self) -> None:
         """Append what was held back during a turn, in order."""
-        held, self._held = self._held, []
-        for message in held:
-            self._append(message)
+        while self._held:  # one that cannot be stored stays for the next time
+            self._append(self._held[0])
+            del self._held[0]
 
     def _append(self, message: CustomMessage) -> None:
         self._emit(MessageStart(message=message))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ _log = logging.getLogger(__name__)
 class EventHub:
     """Delivers each event to the listeners in the order of their subscription, before anything else happens.
 
+    What a listener causes while it is called is delivered after the present event, so that all hear the same order.
     A listener must not block. One that raises is reported through `on_listener_error` and the others still hear the
     event. A gate is awaited after each event of the agent, so that a slow reader slows the agent down instead of
     filling memory.
@@ -25,6 +27,8 @@ class EventHub:
     def __init__(self) -> None:
         self._listeners: list[SessionListener] = []
         self._gates: list[Gate] = []
+        self._waiting: deque[SessionEvent] = deque()
+        self._is_delivering = False
         self.on_listener_error: Callable[[Exception], None] = _log_listener_error
 
     def subscribe(self, listener: SessionListener) -> Callable[[], None]:
@@ -38,7 +42,19 @@ class EventHub:
         return lambda: _remove(self._gates, gate)
 
     def emit(self, event: SessionEvent) -> None:
-        """Deliver `event` now."""
+        """Deliver `event` now, or after the one that is being delivered."""
+        if self._is_delivering:
+            self._waiting.append(event)
+            return
+        self._is_delivering = True
+        try:
+            self._deliver(event)
+            while self._waiting:
+                self._deliver(self._waiting.popleft())
+        finally:
+            self._is_delivering = False
+
+    def _deliver(self, event: SessionEvent) -> None:
         for listener in tuple(self._listeners):
             try:
                 listener(event)

@@ -293,7 +293,12 @@ class PiAgent:
         is_same_file = previous is not None and previous == target
         if not is_same_file:  # one's own right to write ends with the session that has it
             tree = await take_session(self.session_manager, tree, self._if_in_use)
-        await self._tear_down(reason, target)
+        try:
+            await self._tear_down(reason, target)
+        except BaseException:
+            if not is_same_file:
+                tree.close()
+            raise
         if is_same_file:
             tree = await take_session(self.session_manager, tree, self._if_in_use)
         session_cwd = Path(tree.get_cwd())
@@ -313,20 +318,24 @@ class PiAgent:
     async def _tear_down(self, reason: ShutdownReason, target: Path | None) -> None:
         if self._session is None:
             return
-        await self._session.abort()
-        await self._session.hooks.shutdown(reason, None if target is None else str(target))
-        if self._before_invalidate is not None:
-            await settled(self._before_invalidate())
-        await self._session.dispose()
+        try:
+            await self._session.abort()
+            await self._session.hooks.shutdown(reason, None if target is None else str(target))
+            if self._before_invalidate is not None:
+                await settled(self._before_invalidate())
+        finally:
+            await self._session.dispose()
 
     async def dispose(self) -> None:
         """Abort what runs, release the session and finish pending writes. Further calls do nothing."""
         if self._is_disposed:
             return
         self._is_disposed = True
-        await self._tear_down("quit", None)
-        await self.services.settings.flush()
-        await self.services.auth_storage.flush()
+        try:
+            await self._tear_down("quit", None)
+        finally:
+            await self.services.settings.flush()
+            await self.services.auth_storage.flush()
 
     async def __aenter__(self) -> PiAgent:
         return self

@@ -52,6 +52,8 @@ class RunControl:
         self._idle.set()
         self._deferred: list[Callable[[], Awaitable[object]]] = []
         self.abort_requested = False
+        self.abort_count = 0
+        """How often an abort was asked for, also while no run was in progress."""
         self.is_settling = False
 
     @property
@@ -71,9 +73,7 @@ class RunControl:
             if on_started is not None:
                 on_started()
         except BaseException:
-            self._on_end()
-            self._on_settling()
-            self._idle.set()
+            self._settle(tell=False)
             raise
         try:
             await self._agent_run(lambda: self._agent.prompt(messages))
@@ -95,6 +95,7 @@ class RunControl:
 
     def request_abort(self) -> None:
         """Stop the run without waiting for its end."""
+        self.abort_count += 1
         if self.is_active:
             self.abort_requested = True
         self._on_abort()
@@ -128,17 +129,24 @@ class RunControl:
         return False
 
     async def _end(self) -> None:
-        self._on_end()
-        self._on_settling()
-        self.is_settling = True
-        try:
-            self._emit(AgentSettled(aborted=self.abort_requested))
-        finally:
-            self.is_settling = False
-            self._idle.set()
+        self._settle(tell=True)
         deferred, self._deferred = self._deferred, []
         for action in deferred:
             await action()
+
+    def _settle(self, *, tell: bool) -> None:
+        """End the run for everybody, also where held messages cannot be stored."""
+        try:
+            self._on_end()
+            self._on_settling()
+        finally:
+            self.is_settling = True
+            try:
+                if tell:
+                    self._emit(AgentSettled(aborted=self.abort_requested))
+            finally:
+                self.is_settling = False
+                self._idle.set()
 
 
 def _nothing() -> None:

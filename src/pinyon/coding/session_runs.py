@@ -12,6 +12,7 @@ from pinyon.coding.limit import Limits
 from pinyon.coding.prompt_intake import PromptImage
 from pinyon.coding.run_result import DEFAULT_REPAIRS, FinishedMessages, OutputResult, RunResult, result_of
 from pinyon.coding.session_view import SessionView
+from pinyon.errors import AgentBusyError, SessionError
 
 if TYPE_CHECKING:
     from pinyon.coding.output import OutputRequest
@@ -19,9 +20,13 @@ if TYPE_CHECKING:
 
 Output = TypeVar("Output")
 
+COMPACTING = "the session is being compacted; wait for its end, or steer or queue a follow-up"
+
 
 class SessionRuns(SessionView):
     """The part of `AgentSession` that gives programs the outcome of what they ask for."""
+
+    _is_disposed = False
 
     @abstractmethod
     async def prompt(self, text: str, *, images: Sequence[PromptImage] = ()) -> object:
@@ -134,6 +139,13 @@ class SessionRuns(SessionView):
             driver.run_limits = driver.run_output = None
         return result_of(finished.messages, self.limits)
 
+    def _require_open(self) -> None:
+        if self._is_disposed:
+            raise SessionError("the session was disposed of; open it again to go on with it")
+
     def _require_ready(self) -> None:
+        self._require_open()
+        if self.is_compacting:
+            raise AgentBusyError(COMPACTING)
         self.selection.require_usable()
         self.limits.require_room()

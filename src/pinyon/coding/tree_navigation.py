@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from pinyon._util.abort import AbortController, OperationAbortedError
+from pinyon._util.abort import AbortController, OperationAbortedError, until_aborted
 from pinyon.ai.message import UserMessage
 from pinyon.ai.retry import RetryCallbacks
 from pinyon.coding.compaction.branch_summary import write_branch_summary
@@ -127,7 +127,7 @@ class TreeNavigator:
         )
 
     async def _move(self, target: SessionEntry, request: TreeRequest) -> TreeNavigation:
-        answer = await self._hooks.before_tree(request) or TreeAnswer()
+        answer = await until_aborted(self._hooks.before_tree(request), request.signal) or TreeAnswer()
         if answer.cancel:
             return TreeNavigation(cancelled=True)
         own = answer.summary if request.wants_summary else None

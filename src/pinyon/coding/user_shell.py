@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
-from pinyon._util.abort import AbortController
+from pinyon._util.abort import AbortController, until_aborted
 from pinyon._util.clock import Clock
 from pinyon.ai.message import BashExecutionMessage
 from pinyon.coding.event import BashExecutionUpdate, SessionEvent
@@ -45,6 +46,8 @@ class UserShell:
         self._refresh = refresh
         self._clock = clock
         self._running: set[AbortController] = set()
+        self._idle = asyncio.Event()
+        self._idle.set()
         self._held: list[BashExecutionMessage] = []
 
     @property
@@ -64,6 +67,7 @@ class UserShell:
         """Run a command and record it. A non-zero exit is a result; raises what prevents it from starting."""
         controller = AbortController()
         self._running.add(controller)
+        self._idle.clear()
 
         def show(delta: str) -> None:
             self._emit(BashExecutionUpdate(delta=delta, id=UNSET if run_id is None else run_id))
@@ -71,15 +75,20 @@ class UserShell:
                 on_chunk(delta)
 
         try:
-            answer = await self._hooks.user_command(
-                command, exclude_from_context=exclude_from_context, cwd=self._session.get_cwd()
+            answer = await until_aborted(
+                self._hooks.user_command(
+                    command, exclude_from_context=exclude_from_context, cwd=self._session.get_cwd()
+                ),
+                controller.signal,
             )
             answer = answer or UserCommandAnswer()
             operations = operations or answer.operations
             result = answer.result or await self._execute(command, operations, show, controller)
+            self._record(command, result, exclude_from_context=exclude_from_context)
         finally:
             self._running.discard(controller)
-        self._record(command, result, exclude_from_context=exclude_from_context)
+            if not self._running:
+                self._idle.set()
         return result
 
     async def _execute(
@@ -106,13 +115,18 @@ class UserShell:
         for controller in tuple(self._running):
             controller.abort()
 
+    async def wait_for_idle(self) -> None:
+        """Return when no command runs and all are recorded, or held for the end of the run."""
+        await self._idle.wait()
+
     def flush(self) -> None:
         """Append what was held back during a run, in order."""
-        held, self._held = self._held, []
-        for message in held:
-            self._session.append_message(message)
-        if held:
-            self._refresh()
+        if not self._held:
+            return
+        while self._held:  # one that cannot be stored stays for the next time
+            self._session.append_message(self._held[0])
+            del self._held[0]
+        self._refresh()
 
     def _record(self, command: str, result: BashResult, *, exclude_from_context: bool) -> None:
         self._held.append(

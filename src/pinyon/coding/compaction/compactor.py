@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from msgspec import UNSET
 
-from pinyon._util.abort import AbortController, OperationAbortedError
+from pinyon._util.abort import AbortController, OperationAbortedError, until_aborted
 from pinyon.ai.message import AssistantMessage
 from pinyon.ai.model import Model
 from pinyon.ai.overflow import is_context_overflow, is_recoverable_length
@@ -197,7 +197,6 @@ class Compactor:
         will_retry: bool = False,
     ) -> CompactionResult:
         """Summarise between a start and an end event; what is raised stands in the end event too."""
-        self._emit(CompactionStart(reason=reason))
         try:
             result = await self._while_running(reason, preparation, custom_instructions, will_retry)
         except OperationAbortedError:
@@ -208,6 +207,11 @@ class Compactor:
             message = f"Compaction failed: {error}"
             self._emit(CompactionEnd(reason=reason, aborted=False, will_retry=False, error_message=message))
             await self._tell_failed(reason, message)
+            raise
+        except BaseException as error:  # the task was cancelled, or foreign code failed: what began ends for listeners
+            is_cancelled = isinstance(error, asyncio.CancelledError)
+            why = UNSET if is_cancelled else f"Compaction failed: {error!r}"
+            self._emit(CompactionEnd(reason=reason, aborted=is_cancelled, will_retry=False, error_message=why))
             raise
         self._emit(CompactionEnd(reason=reason, aborted=False, will_retry=will_retry, result=result))
         return result
@@ -225,6 +229,7 @@ class Compactor:
         self._idle.clear()
         self._running = controller = AbortController()
         try:
+            self._emit(CompactionStart(reason=reason))
             request = CompactionRequest(
                 preparation=preparation or self._prepare(),
                 branch_entries=self._session.get_branch(),
@@ -257,8 +262,7 @@ class Compactor:
         return preparation
 
     async def _summarise(self, request: CompactionRequest) -> CompactionResult:
-        answer = await self._hooks.before_compact(request) or CompactionAnswer()
-        request.signal.raise_if_aborted()
+        answer = await until_aborted(self._hooks.before_compact(request), request.signal) or CompactionAnswer()
         if answer.cancel:
             raise OperationAbortedError
         preparation, is_own = request.preparation, answer.summary is not None

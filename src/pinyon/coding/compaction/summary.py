@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from pinyon._util.abort import AbortSignal, OperationAbortedError
+from pinyon._util.abort import AbortSignal, OperationAbortedError, until_aborted
 from pinyon._util.clock import now_ms
 from pinyon._util.ids import uuid7
 from pinyon.ai.content import TextContent
@@ -74,7 +74,9 @@ class SummaryWriter(msgspec.Struct, kw_only=True):
 
     async def ask(self, text: str) -> Summary:
         """Send one request and return its checked answer."""
-        answer = await retry_assistant_call(lambda: self._request(text), self.policy, self.signal, self.callbacks)
+        answer = await retry_assistant_call(
+            lambda: until_aborted(self._request(text), self.signal), self.policy, self.signal, self.callbacks
+        )
         if answer.stop_reason == "aborted" or self.signal.aborted:
             raise OperationAbortedError
         if answer.stop_reason == "error":
