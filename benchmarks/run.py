@@ -30,8 +30,13 @@ PLAIN = ["--offline", "--no-extensions"]
 FLAGS = ["--offline", "--no-extensions", "--no-skills", "--no-context-files", "--no-prompt-templates"]
 
 
+RPC = ["--mode", "rpc", "-c", *FLAGS]
+STATE = '{"id":"1","type":"get_state"}'
+PROMPT = '{"id":"1","type":"prompt","message":"go"}'
+
+
 class Figure(NamedTuple):
-    """Wall seconds and peak resident megabytes of one finished process."""
+    """Wall seconds (to the end, or to the line that was waited for) and peak resident megabytes of one process."""
 
     wall_s: float
     peak_mb: float
@@ -46,6 +51,9 @@ class Case(NamedTuple):
     messages: int = 0
     skills: int = 0
     templates: int = 0
+    typed: str = ""
+    until: bytes = b""
+    """A line for standard input, and what the line holds that its work is done with; then the input is closed."""
 
 
 CASES = [
@@ -57,6 +65,11 @@ CASES = [
     Case("50 tool calls, print mode", ["-p", *FLAGS, "go"], "tools"),
     Case("20,000 deltas, JSON mode", ["-p", "--mode", "json", *FLAGS, "--no-session", "go"], "deltas:20000"),
     Case("40,000 deltas, JSON mode", ["-p", "--mode", "json", *FLAGS, "--no-session", "go"], "deltas:40000"),
+    *(
+        Case(f"RPC ready, {count:,} messages", RPC, messages=count, typed=STATE, until=b'"type":"response"')
+        for count in (1_000, 10_000, 100_000)
+    ),
+    Case("20,000 deltas, RPC", RPC, "deltas:20000", typed=PROMPT, until=b'"agent_settled"'),
     Case("continue 1,000 messages", ["-c", "-p", *FLAGS, "more"], "text", 1_000),
     Case("continue 10,000 messages", ["-c", "-p", *FLAGS, "more"], "text", 10_000),
     Case("continue 100,000 messages", ["-c", "-p", *FLAGS, "more"], "text", 100_000),
@@ -87,7 +100,7 @@ def row(case: Case, original: list[str], runs: int) -> str:
                 if not command:
                     continue
                 reset()
-                figure = measure([*command, *case.arguments], environment, project)
+                figure = measure([*command, *case.arguments], environment, project, case)
                 if number:
                     figures.append(figure)
     text = f"{case.name:28} {cell(ours):>18}"
@@ -108,19 +121,32 @@ def median_of(figures: list[Figure], field: str) -> float:
     return float(statistics.median(getattr(figure, field) for figure in figures))
 
 
-def measure(command: list[str], environment: dict[str, str], project: Path) -> Figure:
-    """Run a command to its end. Raises `CalledProcessError` when it fails."""
+def measure(command: list[str], environment: dict[str, str], project: Path, case: Case) -> Figure:
+    """Run a command to its end, or to the line that its case waits for. Raises `SystemExit` when it fails."""
     started = time.monotonic()
     process = subprocess.Popen(
-        command, cwd=project, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command,
+        cwd=project,
+        env=environment,
+        stdin=subprocess.PIPE if case.typed else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     assert process.stdout is not None
     assert process.stderr is not None
+    ready_s = 0.0
+    if process.stdin is not None:
+        process.stdin.write(case.typed.encode() + b"\n")
+        process.stdin.flush()
+        while (line := process.stdout.readline()) and case.until not in line:
+            pass
+        ready_s = time.monotonic() - started
+        process.stdin.close()
     while process.stdout.read(1 << 20):
         pass
     errors = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
-    wall_s = time.monotonic() - started
+    wall_s = ready_s or time.monotonic() - started
     process.returncode = os.waitstatus_to_exitcode(status)
     process.stdout.close()
     process.stderr.close()
