@@ -221,6 +221,34 @@ async def export(app: PinyonApp, argument: str) -> None:
     app.notify_user(f"Written to {str(written)!r}", "info")
 
 
+async def share(app: PinyonApp, argument: str) -> None:
+    """Put the branch into a secret gist; Esc stops it."""
+    del argument
+    from pinyon._util.abort import AbortController, OperationAbortedError
+    from pinyon.coding.page_export import share_session
+
+    controller = AbortController()
+
+    def tell(step: str) -> None:
+        app.notify_user(f"{step} …", "status")
+
+    question = Selector("Sharing this branch as a secret gist", [Choice(None, "Stop")], is_searchable=False)
+    work = asyncio.ensure_future(share_session(app.session, app.pi.services, signal=controller.signal, tell=tell))
+    stop = asyncio.ensure_future(app.ask(question))
+    try:
+        await asyncio.wait((work, stop), return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            controller.abort()
+        shared = await work
+        app.notify_user(f"Shared: {shared.viewer_url}\nGist: {shared.gist_url}", "info")
+    except OperationAbortedError:
+        app.notify_user("Nothing was shared.", "status")
+    finally:
+        controller.abort()
+        stop.cancel()
+        await asyncio.gather(work, stop, return_exceptions=True)
+
+
 def _path(app: PinyonApp, text: str) -> Path:
     return app.desk_or_fail.cwd / Path(text).expanduser()
 
@@ -250,5 +278,6 @@ SESSION = (
     SlashCommand(
         name="export", doc="write this session as a page or as JSON lines", argument_hint="[path]", run=export
     ),
+    SlashCommand(name="share", doc="put this branch into a secret gist, with the command gh", run=share),
     SlashCommand(name="import", doc="open a copy of a session file", argument_hint="<path>", run=import_session),
 )
