@@ -1,7 +1,8 @@
 """A model server for benchmarks: prepared Anthropic-style replies over loopback HTTP, in a process of its own.
 
 Started with the name of a script: `text` answers with one sentence, `tools` with 50 rounds of one bash call and then a
-sentence, `deltas:N` with one answer of N text deltas. Prints its port on the first line of standard output.
+sentence, `deltas:N` with one answer of N text deltas, `paced:N` with N deltas of Markdown, 200 a second. Prints its
+port on the first line of standard output.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import sys
 
 HEADERS = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {length}\r\n\r\n"
 TOOL_ROUNDS = 50
+LAST_WORDS = "streamed to the end"
+PACED_EVENTS, PAUSE_S = 10, 0.05
 
 
 def event(name: str, **fields: object) -> bytes:
@@ -43,6 +46,20 @@ def text_answer(deltas: int) -> bytes:
     return message([start, *pieces, event("content_block_stop", index=0)], "end_turn", deltas)
 
 
+def paced_answer(deltas: int) -> bytes:
+    """An answer of `deltas` pieces of Markdown: headings, lists, emphasis and code."""
+    section = (
+        ["## ", "Part\n\n"]
+        + [f"word{n} " for n in range(40)]
+        + ["\n\n- **one** ", "item\n", "- `two` ", "items\n\n"]
+        + ["```python\n", *(f"x{n} = {n}\n" for n in range(12)), "```\n\n"]
+    )
+    words = [section[number % len(section)] for number in range(deltas - 1)] + [f"\n\n{LAST_WORDS}"]
+    pieces = [event("content_block_delta", index=0, delta={"type": "text_delta", "text": word}) for word in words]
+    start = event("content_block_start", index=0, content_block={"type": "text", "text": ""})
+    return message([start, *pieces, event("content_block_stop", index=0)], "end_turn", deltas)
+
+
 def tool_answer(number: int) -> bytes:
     """An answer that calls bash once."""
     block = {"type": "tool_use", "id": f"toolu_{number}", "name": "bash", "input": {}}
@@ -63,9 +80,24 @@ def replies(script: str) -> list[bytes]:
     kind, _, count = script.partition(":")
     if kind == "deltas":
         return [text_answer(int(count))]
+    if kind == "paced":
+        return [paced_answer(int(count))]
     if kind == "tools":
         return [*(tool_answer(number) for number in range(TOOL_ROUNDS)), text_answer(5)]
     return [text_answer(5)]
+
+
+async def write_body(writer: asyncio.StreamWriter, answer: bytes, *, is_paced: bool) -> None:
+    """Write the answer at once, or a few events at a time."""
+    events = answer.split(b"\n\n") if is_paced else []
+    if not events:
+        writer.write(answer)
+    for at in range(0, len(events), PACED_EVENTS):
+        is_last = at + PACED_EVENTS >= len(events)
+        writer.write(b"\n\n".join(events[at : at + PACED_EVENTS]) + (b"" if is_last else b"\n\n"))
+        await writer.drain()
+        await asyncio.sleep(PAUSE_S)
+    await writer.drain()
 
 
 async def serve(script: str) -> None:
@@ -84,8 +116,8 @@ async def serve(script: str) -> None:
                 body = await reader.readexactly(length)
                 turn = min(body.count(b'"tool_result"'), len(answers) - 1)
                 answer = answers[turn]
-                writer.write(HEADERS.format(length=len(answer)).encode() + answer)
-                await writer.drain()
+                writer.write(HEADERS.format(length=len(answer)).encode())
+                await write_body(writer, answer, is_paced=script.startswith("paced"))
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
