@@ -2,7 +2,7 @@
 
     python benchmarks/interactive.py [-n RUNS] [--tokens N]
 
-First paint: from the start of the process to the picture with the editor. Ready: until a typed text is on the screen. Session:
+First paint: from the start of the process to the picture with the editor. Typed: until a text is in it. Session:
 until the end of a session of 3,000 messages is on the screen. Echo: median and slowest time from a key to the screen
 with that session open, and while an answer streams. Idle: processor time without a key. Streaming: processor time and
 memory for an answer in Markdown at 200 pieces a second. With PI_CMD set to a command line that starts the original,

@@ -146,6 +146,7 @@ class PinyonApp(App[int], inherit_bindings=False):
         self.footer.facts = FooterFacts(place=home_short(self.start_options.cwd), has_model=True)
         self.editor.placeholder = "Ask, or / for commands"
         self.use_keymap(self.keymap)
+        self.look.start()
         self.transcript.add(self.header)
         self.editor.focus()
         self.call_after_refresh(self._begin)
@@ -507,6 +508,7 @@ class PinyonApp(App[int], inherit_bindings=False):
     def quit(self) -> None:
         """Leave the program in good order."""
         self.overlays.close_all()
+        self.look.end()
         self.exit(self.exit_status)
 
 

@@ -195,7 +195,7 @@ class Conversation:
         block.finish(
             text_of(event.result.content),
             event.result.details or None,
-            images=sum(isinstance(part, ImageContent) for part in event.result.content),
+            images=[part for part in event.result.content if isinstance(part, ImageContent)],
             is_error=event.is_error,
             duration_ms=event.duration_ms or None,
         )

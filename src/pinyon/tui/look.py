@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from rich.console import Console
 from textual.timer import Timer
 
-from pinyon.tui.capability import color_system, image_protocol, is_multiplexed, takes_hyperlinks
+from pinyon.tui.capability import ImageProtocol, color_system, image_protocol, is_multiplexed, takes_hyperlinks
+from pinyon.tui.image_painter import ImagePainter
 from pinyon.tui.theme.terminal_color import QUESTION, TerminalColors
 from pinyon.tui.theme.theming import Theming
 from pinyon.tui.tone import Tone
@@ -34,6 +35,7 @@ class Look:
         start = app.start_options
         terminal = TerminalColors(colorfgbg=self._environ.get("COLORFGBG", ""))
         self.theming = Theming(start.agent_dir, terminal, self._tell)
+        self.painter: ImagePainter | None = None
         self._previewed: str | None = None
         self._answers: Timer | None = None
         self._watch: Timer | None = None
@@ -50,6 +52,20 @@ class Look:
             home=str(Path.home()),
             hyperlinks=takes_hyperlinks(self._environ),
         )
+
+    def start(self) -> None:
+        """Draw images anew after other programs had the terminal."""
+        self._app.app_resume_signal.subscribe(self._app, self._after_sleep, immediate=True)
+
+    def _after_sleep(self, _: object) -> None:
+        if self.painter is not None:
+            self.painter.forget()
+            self._app.transcript.draw_soon()
+
+    def end(self) -> None:
+        """Take images away before the terminal is given back."""
+        if self.painter is not None:
+            self.painter.clear()
 
     # What is drawn.
 
@@ -70,6 +86,7 @@ class Look:
         links = get(setting.TERMINAL_HYPERLINKS)
         shows_images = get(setting.TERMINAL_SHOW_IMAGES)
         protocol = image_protocol(self._environ, get(setting.TERMINAL_IMAGES)) if shows_images else None
+        self._use_images(protocol)
         app.set_tone(
             replace(
                 app.tone,
@@ -98,6 +115,20 @@ class Look:
                 highlight=False,
                 _environ={},
             )
+
+    def _use_images(self, protocol: ImageProtocol | None) -> None:
+        """Draw images by this protocol from now on, or not at all."""
+        if protocol == (self.painter.protocol if self.painter is not None else None):
+            return
+        if self.painter is not None:
+            self.painter.clear()
+        self.painter = ImagePainter(protocol, self._write) if protocol is not None else None
+        self._app.transcript.on_pictures = self.painter.paint if self.painter is not None else None
+
+    def _write(self, text: str) -> None:
+        driver = self._app._driver  # noqa: SLF001 - the only way to the terminal
+        if driver is not None:
+            driver.write(text)
 
     def preview(self, theme: str | None) -> None:
         """Draw in another theme for now; None goes back to what the settings say."""
@@ -143,9 +174,8 @@ class Look:
         self.apply()
 
     def _ask_again(self) -> None:
-        driver = self._app._driver  # noqa: SLF001 - the only way to the terminal
-        if driver is not None and not self._app.is_headless:
-            driver.write(QUESTION)
+        if not self._app.is_headless:
+            self._write(QUESTION)
         self.apply()
 
     def _watch_file(self) -> None:

@@ -139,7 +139,7 @@ def finish_tool(block: ToolBlock, message: ToolResultMessage) -> None:
     block.finish(
         text_of(message.content),
         message.details or None,
-        images=sum(isinstance(part, ImageContent) for part in message.content),
+        images=[part for part in message.content if isinstance(part, ImageContent)],
         is_error=message.is_error,
         duration_ms=message.duration_ms or None,
     )

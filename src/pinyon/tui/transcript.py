@@ -8,8 +8,9 @@ drawn again.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.style import Style
 from textual import events
@@ -23,6 +24,7 @@ from textual.widget import Widget
 from pinyon.tui.block.block import Block
 from pinyon.tui.canvas import blank
 from pinyon.tui.highlight import marked
+from pinyon.tui.picture import Placement, placements
 from pinyon.tui.scroll import BlockList
 from pinyon.tui.scroll_bar import with_bar, with_label
 from pinyon.tui.tone import Tone
@@ -49,6 +51,9 @@ class Transcript(Widget, can_focus=False):
         self.query_text = ""
         self.scrollbar = "auto"
         self.wheel = Wheel()
+        self.on_pictures: Callable[[list[Placement]], None] | None = None
+        """Is told where images belong, in lines and columns of the screen, after each drawing with or after some."""
+        self._has_pictures = False
         self._lines: list[Strip] = []
         self._places: list[tuple[int, int]] = []
         self._last_draw = 0.0
@@ -148,6 +153,17 @@ class Transcript(Widget, can_focus=False):
         ]
         if changed:
             self.refresh(*changed)
+        self._place_pictures()
+
+    def _place_pictures(self) -> None:
+        numbers = {number for number, _ in self._places}
+        pictures = {picture.number: picture for n in numbers for picture in self.list.slots[n].block.pictures}
+        if self.on_pictures is None or not (pictures or self._has_pictures):
+            return
+        self._has_pictures = bool(pictures)
+        offset = self.content_region.offset
+        found = [replace(p, x=p.x + offset.x, y=p.y + offset.y) for p in placements(self._lines, pictures)]
+        self.call_after_refresh(self.on_pictures, found)
 
     def _screen_lines(self, width: int, height: int) -> list[Strip]:
         blocks = self.list

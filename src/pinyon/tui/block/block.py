@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from textual.strip import Strip
 
 from pinyon.tui.canvas import inset
 from pinyon.tui.tone import Tone
+
+if TYPE_CHECKING:
+    from pinyon.tui.picture import Picture
 
 
 class Block:
@@ -24,6 +28,7 @@ class Block:
         self.version = 0
         self.is_expanded = False
         self.entry_id: str | None = None
+        self.pictures: Sequence[Picture] = ()
         self.on_change: Callable[[Block], None] | None = None
 
     def render(self, width: int, tone: Tone) -> list[Strip]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from rich.text import Text
 from textual.strip import Strip
 
+from pinyon.ai.content import ImageContent
 from pinyon.tui.block.block import Block
 from pinyon.tui.block.tool_body import Panel, read_extent, tool_body
 from pinyon.tui.block.tool_call import ToolCallView
 from pinyon.tui.block.tool_title import tool_title
 from pinyon.tui.canvas import inset, plain, text_rows
+from pinyon.tui.picture import Picture
 from pinyon.tui.quantity import shown_duration
 from pinyon.tui.tone import Tone
 
@@ -68,19 +70,28 @@ class ToolBlock(Block):
         self.call.text, self.call.details = text, details
         self.changed()
 
-    def finish(self, text: str, details: Any, *, images: int, is_error: bool, duration_ms: float | None) -> None:
+    def finish(
+        self,
+        text: str,
+        details: Any,
+        *,
+        is_error: bool,
+        images: Sequence[ImageContent] = (),
+        duration_ms: float | None = None,
+    ) -> None:
         """The result."""
         call = self.call
         if duration_ms is not None:
             call.elapsed_s = duration_ms / 1000
-        call.text, call.details, call.images, call.is_error, call.state = text, details, images, is_error, "done"
+        call.text, call.details, call.is_error, call.state = text, details, is_error, "done"
+        self.pictures = call.pictures = [Picture(image) for image in images]
         self._started = None
         self.changed()
 
     def fail(self, text: str) -> None:
         """The call will never have a result."""
         if self.call.state != "done":
-            self.finish(text, None, images=0, is_error=True, duration_ms=None)
+            self.finish(text, None, is_error=True)
 
     @property
     def is_running(self) -> bool:

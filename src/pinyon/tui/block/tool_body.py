@@ -50,8 +50,8 @@ def tool_body(call: ToolCallView, panel: Panel) -> list[Strip]:
     """The rows under the title."""
     rows = _BODIES.get(call.name, _other)(call, panel)
     rows += [panel.note(note, "warning") for note in truncation_notes(call)]
-    if call.images:
-        rows.append(panel.note(counted(call.images, "image"), "muted"))
+    for picture in call.pictures:
+        rows += picture.strips(panel.width, panel.tone, panel.style(""), panel.style("muted"))
     return rows
 
 
@@ -65,7 +65,7 @@ def _read(call: ToolCallView, panel: Panel) -> list[Strip]:
 
 def read_extent(call: ToolCallView) -> str:
     """How much a finished `read` gave; empty for images and failures."""
-    if call.name != "read" or call.state != "done" or call.is_error or call.images or not call.text:
+    if call.name != "read" or call.state != "done" or call.is_error or call.pictures or not call.text:
         return ""
     lines = call.text.rstrip("\n").count("\n") + 1
     return f"{counted(lines, 'line')}, {shown_size(len(call.text.encode('utf-8', 'replace')))}"

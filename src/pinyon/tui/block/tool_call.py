@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
+
+from pinyon.tui.picture import Picture
 
 ToolState = Literal["arguments", "waiting", "running", "done"]
 """The call is still being written; complete; taken up; has its result."""
@@ -20,7 +22,7 @@ class ToolCallView(msgspec.Struct, kw_only=True):
     cwd: str = ""
     state: ToolState = "arguments"
     text: str = ""
-    images: int = 0
+    pictures: Sequence[Picture] = ()
     details: Any = None
     is_error: bool = False
     elapsed_s: float | None = None
