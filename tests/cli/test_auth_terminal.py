@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
+from pinyon._util.web_page import open_page
 from pinyon.ai.oauth import LoginNotice
 from pinyon.cli.login_terminal import TerminalLogin
-from pinyon.cli.web_page import open_page
 from pinyon.testing.fake_oauth import FakeOAuth
 from pinyon.testing.fake_server import Gate
 

@@ -82,7 +82,7 @@ def home(tmp_path: Path) -> Path:
 def test_leaving_gives_the_terminal_back(home: Path) -> None:
     program = Program(home)
     try:
-        program.until("No model can be used yet")
+        program.until("Which model should answer")
         os.write(program.master, b"\x04")
         assert program.end() == 0
         assert b"\x1b[?1049l" in program.seen
@@ -95,7 +95,7 @@ def test_leaving_gives_the_terminal_back(home: Path) -> None:
 def test_a_signal_gives_the_terminal_back_and_names_itself(home: Path, number: signal.Signals, code: int) -> None:
     program = Program(home)
     try:
-        program.until("No model can be used yet")
+        program.until("Which model should answer")
         program.process.send_signal(number)
         assert program.end() == code
         assert b"\x1b[?1049l" in program.seen
@@ -107,7 +107,7 @@ def test_a_signal_gives_the_terminal_back_and_names_itself(home: Path, number: s
 def test_a_terminal_that_is_closed_ends_the_program(home: Path) -> None:
     program = Program(home)
     try:
-        program.until("No model can be used yet")
+        program.until("Which model should answer")
         os.close(program.slave)
         os.close(program.master)
         assert program.process.wait(timeout=30) == 129
@@ -121,6 +121,16 @@ def test_what_is_typed_before_the_screen_is_there_is_in_the_editor(home: Path) -
         os.write(program.master, b"early")
         program.until("No model can be used yet")
         program.until("early")
+    finally:
+        program.close()
+
+
+def test_a_line_that_was_typed_before_the_screen_is_there_is_a_prompt_of_its_own(home: Path) -> None:
+    program = Program(home)
+    try:
+        os.write(program.master, b"!echo typed-$((40+2))\rearly rest")
+        program.until("typed-42")
+        program.until("early rest")
     finally:
         program.close()
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pinyon.agent.tool import AgentToolResult
     from pinyon.ai.model import Model
     from pinyon.coding.event import SessionEvent
+    from pinyon.coding.pi_agent import PiAgent
 
 PROVIDER = "demo"
 MODEL_ID = "scripted"
@@ -69,6 +70,16 @@ def make_project() -> Path:
     (folder / "shop.py").write_text(PROGRAM, encoding="utf-8")
     (folder / "test_shop.py").write_text(TEST, encoding="utf-8")
     return folder
+
+
+async def open_demo() -> tuple[PiAgent, str]:
+    """The scripted model with a session in a new scratch project, and the prompt that it answers."""
+    from pinyon.cli.demo_script import demo_stream
+    from pinyon.coding.pi_agent import PiAgent
+
+    pi = await PiAgent.create(cwd=make_project(), model=demo_model(), stream_fn=demo_stream)
+    await pi.create_agent_session()
+    return pi, PROMPT
 
 
 def run_demo_command(arguments: Sequence[str]) -> int:

@@ -62,6 +62,11 @@ def run_interactive_mode(args: CliArgs, cwd: Path) -> int:
             say("info", times)
         return pi
 
+    async def create_demo() -> tuple[PiAgent, str]:
+        from pinyon.cli.demo import open_demo
+
+        return await open_demo()
+
     async def prompts() -> list[StartPrompt]:
         from pinyon.cli.prompt_input import start_prompts
 
@@ -79,6 +84,8 @@ def run_interactive_mode(args: CliArgs, cwd: Path) -> int:
             is_verbose=args.verbose,
             theme=args.use_theme,
             tui_mode=args.tui_mode,
+            create_demo=create_demo,
+            early_bytes=first.early_bytes,
             terminal_attributes=first.attributes,
         )
     )

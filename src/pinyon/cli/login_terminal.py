@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from pinyon._util.terminal import strip_terminal_control
+from pinyon._util.web_page import open_page
 from pinyon.ai.oauth import LoginCancelledError, LoginNotice, LoginPrompt, SelectOption
 from pinyon.ai.sign_in.method import BROWSER
-from pinyon.cli.web_page import open_page
 
 _MAX_LINE_BYTES = 65_536
 

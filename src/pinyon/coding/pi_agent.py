@@ -225,14 +225,18 @@ class PiAgent:
         path: str | Path,
         *,
         cwd_override: str | Path | None = None,
+        if_in_use: IfInUse | None = None,
         with_session: SessionCallback | None = None,
     ) -> SessionChange:
-        """Replace the active session by a stored one. When it cannot be opened, the active one stays."""
+        """Replace the active session by a stored one. When it cannot be opened, the active one stays.
+
+        `if_in_use` takes the place of the agent's own for this session.
+        """
         if not await self._may_switch("resume", str(path)):
             return SessionChange(cancelled=True)
         tree = await self.session_manager.open_session(path, cwd_override=cwd_override)
         require_session_cwd(tree, self.cwd)
-        return await self._replace(tree, "resume", with_session=with_session)
+        return await self._replace(tree, "resume", with_session=with_session, if_in_use=if_in_use)
 
     async def fork(
         self,
@@ -287,12 +291,14 @@ class PiAgent:
         *,
         setup: SessionCallback | None = None,
         with_session: SessionCallback | None = None,
+        if_in_use: IfInUse | None = None,
     ) -> SessionChange:
+        rule = if_in_use or self._if_in_use
         previous = self._session.session_file if self._session is not None else None
         target = tree.get_session_file()
         is_same_file = previous is not None and previous == target
         if not is_same_file:  # one's own right to write ends with the session that has it
-            tree = await take_session(self.session_manager, tree, self._if_in_use)
+            tree = await take_session(self.session_manager, tree, rule)
         try:
             await self._tear_down(reason, target)
         except BaseException:
@@ -300,7 +306,7 @@ class PiAgent:
                 tree.close()
             raise
         if is_same_file:
-            tree = await take_session(self.session_manager, tree, self._if_in_use)
+            tree = await take_session(self.session_manager, tree, rule)
         session_cwd = Path(tree.get_cwd())
         if session_cwd != self.services.cwd:
             self.services = self.services.for_cwd(session_cwd)

@@ -248,6 +248,22 @@ TERMINAL_CLEAR_ON_SHRINK: Setting[bool | None] = Setting(
 TERMINAL_SHOW_TERMINAL_PROGRESS: Setting[bool] = Setting(
     "terminal.showTerminalProgress", FLAG, False, "show progress in the terminal's tab or task bar"
 )
+TERMINAL_NOTIFICATIONS: Setting[str] = Setting(
+    "terminal.notifications",
+    choice("off", "bell", "desktop", "both"),
+    "off",
+    "tell when a run ends or a question waits while another window has the focus",
+)
+TERMINAL_NOTIFY_COMMAND: Setting[str | None] = Setting(
+    "terminal.notifyCommand", TEXT, None, "program that is run with the notice as its last word", scope="global"
+)
+TERMINAL_TITLE: Setting[bool] = Setting("terminal.title", FLAG, True, "name the window after session and folder")
+TERMINAL_CLIPBOARD: Setting[str] = Setting(
+    "terminal.clipboard",
+    choice("auto", "always", "never"),
+    "auto",
+    "copy through the terminal (OSC 52): where there is no other way and over SSH, always, or never",
+)
 TERMINAL_HYPERLINKS: Setting[Any] = Setting("terminal.hyperlinks", _AUTO_FLAG, "auto", "clickable links")
 TERMINAL_TRUE_COLOR: Setting[Any] = Setting("terminal.trueColor", _AUTO_FLAG, "auto", "24-bit colours")
 TERMINAL_IMAGES: Setting[Any] = Setting(
@@ -337,10 +353,18 @@ GROUPS: dict[str, tuple[Setting[Any], ...]] = {
         OUTPUT_PAD,
         AUTOCOMPLETE_MAX_VISIBLE,
         MARKDOWN_CODE_BLOCK_INDENT,
+        TREE_FILTER_MODE,
+        BRANCH_SUMMARY_SKIP_PROMPT,
+        TUI_MODE,
+        TERMINAL_NOTIFICATIONS,
+        TERMINAL_NOTIFY_COMMAND,
+        TERMINAL_SHOW_TERMINAL_PROGRESS,
+        TERMINAL_TITLE,
+        TERMINAL_CLIPBOARD,
+        TERMINAL_HYPERLINKS,
     ),
     "Not used by Pinyon yet": (
         BRANCH_SUMMARY_RESERVE_TOKENS,
-        BRANCH_SUMMARY_SKIP_PROMPT,
         CACHE_WARMING,
         PACKAGES,
         EXTENSIONS,
@@ -348,8 +372,6 @@ GROUPS: dict[str, tuple[Setting[Any], ...]] = {
         PIP_COMMAND,
         SELF_UPDATE_COMMAND,
         SHOW_CACHE_MISS_NOTICES,
-        TREE_FILTER_MODE,
-        TUI_MODE,
         FULLSCREEN_SCROLLBAR,
         FULLSCREEN_COPY_ON_SELECT,
         FULLSCREEN_WHEEL_SCROLL_LINES,
@@ -357,8 +379,6 @@ GROUPS: dict[str, tuple[Setting[Any], ...]] = {
         TERMINAL_SHOW_IMAGES,
         TERMINAL_IMAGE_WIDTH_CELLS,
         TERMINAL_CLEAR_ON_SHRINK,
-        TERMINAL_SHOW_TERMINAL_PROGRESS,
-        TERMINAL_HYPERLINKS,
         TERMINAL_TRUE_COLOR,
         TERMINAL_IMAGES,
         MARKDOWN_MERMAID,

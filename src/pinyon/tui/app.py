@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from textual.driver import Driver
 from textual.screen import Screen
 from textual.timer import Timer
 
+from pinyon.tui.attention import Attention
 from pinyon.tui.block.notice import NoticeBlock
 from pinyon.tui.command.command import CommandTable, SlashCommand
 from pinyon.tui.completer import Completer
@@ -31,7 +32,7 @@ from pinyon.tui.editor.history import HISTORY_FILE, PromptHistory
 from pinyon.tui.editor.view import EditorView
 from pinyon.tui.footer import Footer, FooterFacts
 from pinyon.tui.header import HeaderBlock
-from pinyon.tui.input_decoder import TerminalReply
+from pinyon.tui.input_decoder import EarlyText, TerminalReply
 from pinyon.tui.keymap import Keymap
 from pinyon.tui.look import Look
 from pinyon.tui.overlay import Overlay, OverlayStack
@@ -100,6 +101,8 @@ class PinyonApp(App[int], inherit_bindings=False):
         self.seam = AppSeam(self)
         self.exit_status = 0
         self.start_fault: str | None = None
+        self.attention = Attention(self)
+        self.early_prompts: list[str] = []
         self.statuses: dict[str, str] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._ticker: Timer | None = None
@@ -185,6 +188,13 @@ class PinyonApp(App[int], inherit_bindings=False):
         self._tasks.add(task)
         task.add_done_callback(self._task_ended)
         return task
+
+    async def _quietly(self, work: Awaitable[None]) -> None:
+        await work
+
+    def start_quietly(self, work: Awaitable[None]) -> asyncio.Task[Any]:
+        """The same for anything that can be awaited."""
+        return self.start(self._quietly(work))
 
     def _task_ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
@@ -298,6 +308,11 @@ class PinyonApp(App[int], inherit_bindings=False):
         self.on_text_selected()
 
     # Notices.
+
+    def write_terminal(self, data: str) -> None:
+        """Send a sequence to the terminal that is not part of the picture."""
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(data)
 
     def notify_user(self, text: str, kind: NoticeKind = "info") -> None:
         """Say something in the transcript; a status takes the place of the one right before it."""
@@ -490,6 +505,35 @@ class PinyonApp(App[int], inherit_bindings=False):
 
     # The end.
 
+    def on_early_text(self, event: EarlyText) -> None:
+        """Take what was typed before the terminal was ours: whole lines are prompts, the rest is being written."""
+        *lines, rest = event.text.split("\n")
+        lines = [line.strip() for line in lines if line.strip()]
+        if rest:
+            self.editing.insert(rest)
+            self.text_changed()
+        if self.desk is not None:
+            self.desk.send_lines(lines)
+            return
+        self.early_prompts += lines
+        self.pending.steering = list(self.early_prompts)
+        self.pending.update_rows()
+
+    async def open_demo(self) -> None:
+        """Put a scratch project with a scripted model in the place of the session, with its prompt ready to be sent."""
+        make = self.start_options.create_demo
+        if make is None:
+            return
+        pi, prompt = await make()
+        await self.desk_or_fail.move_to(pi)
+        self.editing.set_text(prompt)
+        self.text_changed()
+        self.notify_user(
+            f"A scripted model in a scratch project: press {self.keymap.hint('tui.input.submit')} to watch it work. "
+            "It has fixed answers and no intelligence; /login leads to a real one.",
+            "info",
+        )
+
     def on_terminal_gone(self) -> None:
         """The terminal was closed."""
         self.start(self.die())
@@ -509,6 +553,7 @@ class PinyonApp(App[int], inherit_bindings=False):
         """Leave the program in good order."""
         self.overlays.close_all()
         self.look.end()
+        self.attention.end()
         self.exit(self.exit_status)
 
 

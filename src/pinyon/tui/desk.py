@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pinyon.ai.message import UserMessage
+from pinyon.ai.resolver import ScopedModel
 from pinyon.coding.agent_session import AgentSession
 from pinyon.coding.event import SessionEvent
 from pinyon.coding.pi_agent import PiAgent
 from pinyon.resources import setting
+from pinyon.resources.setting import Setting
 from pinyon.session import kind as entry_kinds
 from pinyon.tui.accounting import Accounting, footer_facts
 from pinyon.tui.block.notice import NoticeBlock
@@ -24,6 +26,8 @@ from pinyon.tui.model_switch import ModelSwitch
 from pinyon.tui.outside import Outside
 from pinyon.tui.place import home_short
 from pinyon.tui.preview import EditPreview
+from pinyon.tui.user_screen import UserScreen
+from pinyon.tui.welcome import welcome
 from pinyon.tui.work import Work
 
 if TYPE_CHECKING:
@@ -43,6 +47,7 @@ async def open_desk(app: PinyonApp) -> None:
     for command in (*builtin_commands(), *resource_commands(pi.services)):
         app.commands.add(command)
     await asyncio.to_thread(app.history.load)
+    pi.ui = UserScreen(app.seam)
     app.desk = desk  # with the next line one step: nothing may see a desk without a session
     desk.bind(pi.session, is_first=True)
     app.spinner.stop("starting")
@@ -55,6 +60,8 @@ async def open_desk(app: PinyonApp) -> None:
     if start.prompts is not None:
         for prompt in await start.prompts():
             await desk.send_first(prompt.text, list(prompt.images))
+    lines, app.early_prompts = app.early_prompts, []
+    desk.send_lines(lines)
 
 
 class Desk:
@@ -72,6 +79,7 @@ class Desk:
         self._preview = EditPreview(app)
         self._unsubscribe: Any = None
         self._is_frame_due = False
+        self._scope: list[ScopedModel] | None = None
         pi.set_rebind_session(self.bind)
 
     # The session.
@@ -85,6 +93,10 @@ class Desk:
     def cwd(self) -> Path:
         """Where the session works."""
         return Path(self.session.session.get_cwd())
+
+    def path(self, text: str) -> Path:
+        """The file that a user means by a text."""
+        return self.cwd / Path(text).expanduser()
 
     def bind(self, session: AgentSession, *, is_first: bool = False) -> None:
         """Show a session and listen to it."""
@@ -101,11 +113,22 @@ class Desk:
         self.conversation = self._new_conversation(session)
         self.conversation.load()
         self.sums = Accounting(session.session)
+        self._scope_session(session)
         self.apply_settings()
         session.subscribe(self._hear)
         app.level_changed()
         app.start(self._catch_up(session))
-        self._set_title()
+        self.name_window()
+
+    def _scope_session(self, session: AgentSession) -> None:
+        """Let cycling go through the models that were chosen here, where that was done."""
+        if self._scope is not None:
+            session.set_scoped_models(self._scope)
+
+    def use_scope(self, scope: list[ScopedModel]) -> None:
+        """Let cycling go through these models from now on, also in later sessions."""
+        self._scope = scope
+        self.session.set_scoped_models(scope)
 
     def show_again(self) -> None:
         """Show the open session anew, as after a move in its tree."""
@@ -138,7 +161,7 @@ class Desk:
         self.work.hear(event)
         self._preview.look(self.conversation.tools_to_preview())
         if isinstance(event, SessionInfoChanged):
-            self._set_title()
+            self.name_window()
             self._app.footer_soon()
         elif isinstance(event, ThinkingLevelChanged):
             self._app.level_changed()
@@ -164,9 +187,27 @@ class Desk:
             self._app.give_back(text)
             self._app.notify_user(str(error), "error")
 
+    def send_lines(self, lines: list[str]) -> None:
+        """Send lines that were typed before there was an editor; without a model they become its text."""
+        app = self._app
+        kept = [line for line in lines if self.session.model is None and not line.startswith(("/", "!"))]
+        if kept:
+            app.give_back("\n\n".join(kept))
+        for line in lines:
+            if line not in kept:
+                self.work.send_text(line)
+
+    async def move_to(self, pi: PiAgent) -> None:
+        """Serve another agent; the one of before is left."""
+        before, self.pi = self.pi, pi
+        pi.ui = UserScreen(self._app.seam)
+        pi.set_rebind_session(self.bind)
+        self.bind(pi.session)
+        await before.dispose()
+
     # What settings say.
 
-    def setting(self, item: setting.Setting[Any]) -> Any:
+    def setting(self, item: Setting[Any]) -> Any:
         """The value of a setting."""
         return self.pi.services.settings.get(item)
 
@@ -191,6 +232,52 @@ class Desk:
         """What two Escapes do."""
         return str(self.setting(setting.DOUBLE_ESCAPE_ACTION))
 
+    def change_setting(self, item: Setting[Any], value: Any) -> None:
+        """Change a setting now and keep it; what runs follows it. Raises `ConfigError` for a value that it cannot have.
+
+        None takes it out of the user's file.
+        """
+        self.pi.services.settings.set(item, value)
+        session = self.session
+        match item.key:
+            case "compaction.enabled":
+                session.set_auto_compaction_enabled(self.setting(item))
+            case "retry.enabled":
+                session.set_auto_retry_enabled(self.setting(item))
+            case "steeringMode":
+                session.set_steering_mode(self.setting(item))
+            case "followUpMode":
+                session.set_follow_up_mode(self.setting(item))
+            case _:
+                pass
+        self.apply_settings()
+        self._app.footer_soon()
+
+    def setting_source(self, item: Setting[Any]) -> str:
+        """Whose file has a setting, for people; empty where none has."""
+        settings = self.pi.services.settings
+        for name, table in (("the project", settings.get_project_settings()), ("you", settings.get_global_settings())):
+            value: Any = table
+            for key in item.path:
+                value = value.get(key) if isinstance(value, dict) else None
+            if value is not None:
+                return f" · set by {name}"
+        return ""
+
+    @property
+    def theme_setting(self) -> str:
+        """The theme in use, as flag or setting name it."""
+        return str(self._app.start_options.theme or self.setting(setting.THEME))
+
+    def show_theme(self, name: str | None) -> None:
+        """Draw in a theme without keeping it; None goes back to the one that is kept."""
+        self._app.look.preview(name)
+
+    def keep_theme(self, name: str) -> None:
+        """Draw in a theme from now on."""
+        self._app.start_options.theme = None
+        self.change_setting(setting.THEME, name)
+
     def apply_settings(self) -> None:
         """Draw as the settings say."""
         self._app.look.apply()
@@ -208,16 +295,15 @@ class Desk:
             self._app.transcript.add(block)
 
     def tell_missing_model(self) -> None:
-        """Say what to do when no model can be used."""
-        message = self.pi.model_fallback_message
-        if self.session.model is None:
-            self._app.notify_user(
-                "No model can be used yet. Set an API key in the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, …) or "
-                "type /login, or start a local server and choose it with /model. `pinyon demo` needs nothing.",
-                "warning",
-            )
-        elif message:
-            self._app.notify_user(message, "warning")
+        """Offer ways to a model where none can be used; one who has begun to write is only told."""
+        app = self._app
+        if self.session.model is not None:
+            if self.pi.model_fallback_message:
+                app.notify_user(self.pi.model_fallback_message, "warning")
+        elif app.editor.buffer.text or app.early_prompts or app.start_options.resume:
+            app.notify_user("No model can be used yet. /login signs in; what you wrote stays in the editor.", "warning")
+        else:
+            app.start(welcome(app))
 
     # Facts.
 
@@ -227,15 +313,9 @@ class Desk:
         providers = {model.provider for model in self.pi.services.registry.get_available()}
         return footer_facts(self.session, self.sums, show_provider=len(providers) > 1, statuses=self._app.statuses)
 
-    def _set_title(self) -> None:
-        from pinyon._util.terminal import strip_terminal_control
-
-        name = self.session.session_name
-        parts = ["pinyon", *([name] if name else []), self.cwd.name or str(self.cwd)]
-        title = strip_terminal_control(" - ".join(parts)).replace("\n", " ")
-        driver = self._app._driver  # noqa: SLF001 - the only way to the terminal
-        if driver is not None and not self._app.is_headless:
-            driver.write(f"\x1b]0;{title}\x07")
+    def name_window(self) -> None:
+        """Name the window after session and folder."""
+        self._app.attention.set_title("pinyon", self.session.session_name or "", self.cwd.name or str(self.cwd))
 
     async def attach_image(self, data: bytes, mime_type: str) -> None:
         """Attach an image to the prompt that is being written, as a chip."""

@@ -32,7 +32,9 @@ _MIN_ROWS = 8
 class FirstPaint:
     """The picture and the state that the terminal had before it."""
 
-    def __init__(self, attributes: list[Any] | None) -> None:
+    def __init__(self, attributes: list[Any] | None, early_bytes: int = 0) -> None:
+        self.early_bytes = early_bytes
+        """How much was typed before, which is the first that is read; Enter is a line feed in it."""
         self.attributes = attributes
         """Terminal attributes to go back to; None where nothing was changed."""
 
@@ -59,12 +61,22 @@ def paint_first(cwd: Path) -> FirstPaint:
         raw[0] &= ~(termios.IXON | termios.IXOFF | termios.ICRNL | termios.INLCR | termios.IGNCR)
         raw[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG)
         termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, raw)
+        early_bytes = _waiting_bytes(sys.stdin.fileno())
         size = os.get_terminal_size(sys.stdout.fileno())
     except (termios.error, OSError):
         return FirstPaint(None)
     sys.stdout.write("\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J" + picture(size.columns, size.lines, _short(cwd)))
     sys.stdout.flush()
-    return FirstPaint(attributes)
+    return FirstPaint(attributes, early_bytes)
+
+
+def _waiting_bytes(descriptor: int) -> int:
+    """How much can be read at once (`FIONREAD`, tty_ioctl(4))."""
+    import fcntl
+    import termios
+
+    count = fcntl.ioctl(descriptor, termios.FIONREAD, b"\0\0\0\0")
+    return int.from_bytes(count, sys.byteorder)
 
 
 def picture(width: int, height: int, place: str) -> str:

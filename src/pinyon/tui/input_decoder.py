@@ -189,6 +189,14 @@ class TerminalReply(Message):
         self.text = text
 
 
+class EarlyText(Message):
+    """What was typed before the terminal was in raw mode; an Enter is a line feed in it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+
 def messages_reply(sequence: str) -> TerminalReply:
     """The reply in an OSC or DCS sequence, without its frame."""
     return TerminalReply(sequence[1:].rstrip("\x07").removesuffix("\x1b\\"))

@@ -15,6 +15,7 @@ from pinyon.ai.message import (
     ToolResultMessage,
     UserMessage,
 )
+from pinyon.resources.skill import parse_skill_call
 from pinyon.session.entry import SessionEntry
 from pinyon.tui.block.block import Block
 from pinyon.tui.block.notice import NoticeBlock
@@ -74,7 +75,7 @@ class BlockMaker:
         """The blocks of one message; a tool result changes the row of its call instead."""
         match message:
             case UserMessage():
-                yield user_block(message)
+                yield from user_blocks(message)
             case AssistantMessage():
                 yield from self._answer(message)
             case ToolResultMessage():
@@ -160,10 +161,15 @@ def _plain(content: object) -> str:
     return content if isinstance(content, str) else ""
 
 
-def user_block(message: UserMessage) -> UserBlock:
-    """The block of a prompt."""
+def user_blocks(message: UserMessage) -> Iterator[Block]:
+    """The blocks of a prompt: a skill that it calls is folded, what was said beside it is not."""
     images = 0 if isinstance(message.content, str) else sum(isinstance(p, ImageContent) for p in message.content)
-    return UserBlock(message.text, images)
+    call = parse_skill_call(message.text)
+    if call is not None:
+        yield SummaryBlock("skill", call.name, call.content)
+    text = message.text if call is None else call.message or ""
+    if text or images or call is None:
+        yield UserBlock(text, images)
 
 
 def shell_block(message: BashExecutionMessage) -> ShellBlock:

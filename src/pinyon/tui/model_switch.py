@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pinyon.ai.model import Model, supported_levels
+from pinyon.ai.resolver import ScopedModel
 from pinyon.errors import PinyonError
+from pinyon.tui.picker.model_list import ModelList, ModelOffer
+from pinyon.tui.picker.scope_list import ScopeList, scope_patterns
+from pinyon.tui.quantity import counted
 from pinyon.tui.selector import Choice, Selector
 
 if TYPE_CHECKING:
@@ -47,20 +51,30 @@ class ModelSwitch:
         except PinyonError as error:
             app.notify_user(str(error), "error")
             return
+        self._tell(model)
+
+    def _tell(self, model: Model) -> None:
+        app = self._app
         app.footer_soon()
         app.level_changed()
         level = f", thinking {app.session.thinking_level}" if model.reasoning else ""
         app.notify_user(f"Model: {model.name or model.id} ({model.spec}){level}", "status")
 
     def cycle_model(self, direction: int) -> None:
-        """The next or previous model."""
-        models = sorted(self.available(), key=lambda model: (model.provider, model.id))
-        current = self._app.session.model
-        if len(models) < 2:
-            self._app.notify_user("There is only one model to use.", "status")
+        """The next or previous model of the scope, or of all."""
+        self._app.start(self._cycle(direction))
+
+    async def _cycle(self, direction: int) -> None:
+        app = self._app
+        try:
+            change = await app.session.cycle_model("forward" if direction > 0 else "backward")
+        except PinyonError as error:
+            app.notify_user(str(error), "error")
             return
-        at = next((n for n, model in enumerate(models) if current is not None and model.spec == current.spec), 0)
-        self._app.start(self.use(models[(at + direction) % len(models)]))
+        if change is None:
+            app.notify_user("There is only one model to use. /model offers to sign in to others.", "status")
+        else:
+            self._tell(change.model)
 
     def cycle_thinking(self) -> None:
         """The next level that the model supports."""
@@ -81,36 +95,48 @@ class ModelSwitch:
         app.level_changed()
         app.notify_user(f"Thinking: {app.session.thinking_level}", "status")
 
-    async def choose_model(self, query: str = "") -> None:
-        """Choose from all models that can be used."""
-        app = self._app
-        current = app.session.model
-        models = self.available()
-        if not models:
-            app.notify_user("No model can be used yet: set an API key, or /login. `/help` says more.", "warning")
-            return
-        choices = [
-            Choice(
-                model,
-                model.id,
-                note=model.provider,
-                is_current=current is not None and model.spec == current.spec,
-                search=f"{model.provider} {model.name}",
-                detail=model.name if model.name != model.id else "",
-            )
-            for model in models
-        ]
-        save = f"{app.keymap.hint('app.models.save')} also keeps it as default"
-        selector = Selector("Model", choices, query=query, hint=save, actions={"app.models.save": self._save_model})
-        chosen = await app.ask(selector)
-        if isinstance(chosen, Model):
-            await self.use(chosen)
+    # Lists.
 
-    def _save_model(self, choice: Choice) -> object:
-        model = choice.value
+    async def choose_model(self, query: str = "") -> None:
+        """Choose from all models that can be used, or from the scope; leads to signing in where there is nothing."""
+        status = ""
+        while True:
+            shown = ModelList(self._offer(), query=query, save=self._save_model, status=status)
+            chosen = await self._app.ask(shown)
+            if isinstance(chosen, Model):
+                await self.use(chosen)
+                return
+            if chosen == "sign_in":
+                from pinyon.tui.command.account import login
+
+                await login(self._app, "")
+                return
+            if chosen != "local_servers":
+                return
+            query, status = "", await self.look_for_servers()
+
+    def _offer(self) -> ModelOffer:
+        app = self._app
+        settings, current = app.pi.services.settings, app.session.model
+        provider, model_id = settings.get_default_provider(), settings.get_default_model()
+        return ModelOffer(
+            models=self.available(),
+            scope=[entry.model.spec for entry in app.session.scoped_models],
+            current=current.spec if current is not None else "",
+            default=f"{provider}/{model_id}" if provider and model_id else "",
+        )
+
+    async def look_for_servers(self) -> str:
+        """Ask the model servers on this machine; what was found, for people."""
+        found = await self._app.pi.services.registry.find_local_models()
+        if not found:
+            return "No model server answers on this machine (Ollama, llama.cpp, LM Studio, vLLM)."
+        return f"Found {counted(len(found), 'model')} on this machine."
+
+    def _save_model(self, model: Model) -> None:
         self._app.save_setting("defaultProvider", model.provider)
         self._app.save_setting("defaultModel", model.id)
-        return model
+        self._app.hint(f"{model.id} is the default now")
 
     async def choose_level(self) -> None:
         """Choose from the levels of the model."""
@@ -122,6 +148,33 @@ class ModelSwitch:
             return
         current = app.session.thinking_level
         choices = [Choice(level, level, note=_COST.get(level, ""), is_current=level == current) for level in levels]
-        chosen = await app.ask(Selector("Thinking", choices, is_searchable=False))
+        save = f"{app.keymap.hint('app.thinking.save')} keeps as default"
+        actions = {"app.thinking.save": self._save_level}
+        chosen = await app.ask(Selector("Thinking", choices, is_searchable=False, hint=save, actions=actions))
         if chosen is not None:
             self.set_level(chosen)
+
+    def _save_level(self, choice: Choice) -> object:
+        self._app.save_setting("defaultThinkingLevel", choice.value)
+        return choice.value
+
+    async def choose_scope(self) -> None:
+        """Choose and order the models that cycling goes through; changes count at once."""
+        app = self._app
+        registry = app.pi.services.registry
+        patterns = app.pi.services.settings.get_enabled_models() or []
+        remarks = registry.resolve_scope(patterns)[1]
+        missing = [remark.pattern for remark in remarks if remark.code == "no-match"]
+        await app.ask(
+            ScopeList(
+                self.available(),
+                app.session.scoped_models,
+                missing=missing,
+                changed=app.desk_or_fail.use_scope,
+                save=self._save_scope,
+            )
+        )
+
+    def _save_scope(self, scope: list[ScopedModel]) -> None:
+        self._app.save_setting("enabledModels", scope_patterns(scope) or None)
+        self._app.hint("The models to cycle through are kept")

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pinyon.resources.setting import EXTERNAL_EDITOR, TERMINAL_CLIPBOARD
 from pinyon.tui import clipboard
 
 if TYPE_CHECKING:
@@ -66,7 +67,9 @@ class Outside:
     async def _copy(self, text: str, told: str) -> None:
         app = self._app
         done = await clipboard.copy_text(text)
-        if not done or clipboard.wants_terminal_copy(os.environ):
+        rule = app.desk_or_fail.setting(TERMINAL_CLIPBOARD)
+        is_wanted = rule == "always" or not done or clipboard.wants_terminal_copy(os.environ)
+        if is_wanted and rule != "never":
             encoded = base64.b64encode(text.encode("utf-8", "replace"))
             if len(encoded) <= clipboard.OSC52_LIMIT:
                 app.copy_to_clipboard(text)
@@ -109,8 +112,6 @@ class Outside:
         app.text_changed()
 
     def _editor_command(self) -> list[str]:
-        from pinyon.resources.setting import EXTERNAL_EDITOR
-
         chosen = self._app.pi.services.settings.get(EXTERNAL_EDITOR)
         default = "notepad" if os.name == "nt" else "nano"
         command = chosen or os.environ.get("VISUAL") or os.environ.get("EDITOR") or default

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 from rich.text import Text
@@ -26,7 +27,15 @@ class Overlay(RowsWidget, can_focus=True):
         self.title = title
         self.tone = Tone()
         self.keymap = Keymap()
+        self.deadline: float | None = None
+        """When the overlay closes by itself, on the clock of `time.monotonic`."""
         self.result: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+    def on_mount(self) -> None:
+        """Count down where there is an end."""
+        super().on_mount()
+        if self.deadline is not None:
+            self.set_interval(1, self.update_rows)
 
     def handle(self, key: str, character: str | None) -> None:
         """Do what a key means; the overlay has all keys while it is open."""
@@ -50,7 +59,9 @@ class Overlay(RowsWidget, can_focus=True):
         """Rows between two rules, the title above and a line of keys below."""
         rule = plain("─" * width, width, self.tone.style("border"))
         head = []
-        for line in self.title.split("\n") if self.title else []:
+        for number, line in enumerate(self.title.split("\n") if self.title else []):
+            if number == 0 and self.deadline is not None:
+                line = f"{line} ({max(0, round(self.deadline - time.monotonic()))}s)"  # noqa: PLW2901
             head += text_rows(Text(f" {line}", style=self.tone.style("accent", bold=True)), width)
         tail = [plain(fit(f" {hint}", width), width, self.tone.style("dim"))] if hint else []
         return [rule, *head, *body, *tail, rule]

@@ -8,7 +8,12 @@ from pathlib import Path
 
 def home_short(path: Path) -> str:
     """A path with the home folder as `~`."""
-    text, home = str(path), str(Path.home())
+    return home_short_text(str(path))
+
+
+def home_short_text(text: str) -> str:
+    """The same for a path that is only a text."""
+    home = str(Path.home())
     return "~" + text[len(home) :] if (text == home or text.startswith(home + os.sep)) else text
 
 

@@ -32,6 +32,20 @@ def shown_size(size_bytes: int) -> str:
     return f"{size_bytes / 1024**2:.1f} MB"
 
 
+_AGES = ((60, "now", 0), (3600, "m", 60), (86_400, "h", 3600), (604_800, "d", 86_400), (2_629_800, "w", 604_800))
+_MONTH_S, _YEAR_S = 2_629_800, 31_557_600
+
+
+def shown_age(seconds: float) -> str:
+    """`now`, `5m`, `3h`, `2d`, `1w`, `4mo`, `1y`."""
+    for limit, unit, size in _AGES:
+        if seconds < limit:
+            return f"{int(seconds // size)}{unit}" if size else unit
+    if seconds < _YEAR_S:
+        return f"{int(seconds // _MONTH_S)}mo"
+    return f"{int(seconds // _YEAR_S)}y"
+
+
 def counted(number: int, noun: str) -> str:
     """`1 line`, `2 lines`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -7,9 +7,11 @@ None; a timeout or the end of the session closes it.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from pinyon._util.abort import AbortSignal
 from pinyon.tui.command.command import SlashCommand
 from pinyon.tui.dialog import Pager, TextPrompt
 from pinyon.tui.editor.menu import CompletionSource
@@ -61,6 +63,10 @@ class Notices(Protocol):
 
     def set_widget(self, key: str, content: RowMaker | list[str] | None, *, placement: Placement = "above") -> None:
         """Rows above or below the editor; None removes them."""
+        ...
+
+    def set_title(self, title: str) -> None:
+        """The title of the window; empty for the usual one."""
         ...
 
     def set_working_text(self, text: str) -> None:
@@ -128,38 +134,48 @@ class AppSeam:
     async def select(self, title: str, options: Sequence[str], *, timeout_s: float | None = None) -> str | None:
         """One of the options, None when closed."""
         choices = [Choice(option, option) for option in options]
-        answer = await self._timed(Selector(title, choices, is_searchable=len(options) > 10), timeout_s)
+        answer = await self.ask(Selector(title, choices, is_searchable=len(options) > 10), timeout_s)
         return answer if isinstance(answer, str) else None
 
     async def confirm(self, title: str, message: str = "", *, timeout_s: float | None = None) -> bool:
         """Yes or no."""
         text = f"{title}\n{message}" if message else title
-        return await self._timed(_yes_or_no(text), timeout_s) is True
+        return await self.ask(_yes_or_no(text), timeout_s) is True
 
     async def input(
         self, title: str, *, placeholder: str = "", is_secret: bool = False, timeout_s: float | None = None
     ) -> str | None:
         """A line of text, None when closed."""
-        answer = await self._timed(TextPrompt(title, placeholder=placeholder, is_secret=is_secret), timeout_s)
+        answer = await self.ask(TextPrompt(title, placeholder=placeholder, is_secret=is_secret), timeout_s)
         return answer if isinstance(answer, str) else None
 
     async def editor(self, title: str, text: str = "") -> str | None:
         """Several lines of text, None when closed."""
         from pinyon.tui.text_editor import TextEditor
 
-        answer = await self._timed(TextEditor(title, text), None)
+        answer = await self.ask(TextEditor(title, text))
         return answer if isinstance(answer, str) else None
 
     async def show_text(self, title: str, markdown: str) -> None:
         """A text to read."""
-        await self._timed(Pager(title, markdown), None)
+        await self.ask(Pager(title, markdown))
 
-    async def _timed(self, overlay: Overlay, timeout_s: float | None) -> Any:
+    async def ask(self, overlay: Overlay, timeout_s: float | None = None, signal: AbortSignal | None = None) -> Any:
+        """The answer to a dialog; None when it is closed, by the user, the clock or the signal."""
+        if signal is not None and signal.aborted:
+            return None
+        if timeout_s is not None:
+            overlay.deadline = time.monotonic() + timeout_s
+        remove = signal.add_listener(lambda: overlay.finish(None)) if signal is not None else None
+        self._app.attention.call(overlay.title.partition("\n")[0])
         try:
             async with asyncio.timeout(timeout_s):
                 return await self._app.ask(overlay)
         except TimeoutError:
             return None
+        finally:
+            if remove is not None:
+                remove()
 
     # Notices
 
@@ -178,6 +194,13 @@ class AppSeam:
     def set_widget(self, key: str, content: RowMaker | list[str] | None, *, placement: Placement = "above") -> None:
         """Rows above or below the editor."""
         (self._app.above if placement == "above" else self._app.below).put(key, content)
+
+    def set_title(self, title: str) -> None:
+        """The title of the window; empty for the usual one."""
+        if title:
+            self._app.attention.set_title(title)
+        else:
+            self._app.desk_or_fail.name_window()
 
     def set_working_text(self, text: str) -> None:
         """The word beside the spinner."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -19,7 +19,10 @@ from pinyon.tui.text_field import TextField
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """One row: what choosing it gives, what is shown, a note at the right, and what searching looks at besides."""
+    """One row: what choosing it gives, what is shown, a note at the right, and what searching looks at besides.
+
+    `detail` is told below the list while the row is chosen, `role` is the colour of the label.
+    """
 
     value: Any
     label: str
@@ -27,14 +30,18 @@ class Choice(msgspec.Struct, frozen=True):
     is_current: bool = False
     search: str = ""
     detail: str = ""
+    role: str = ""
 
 
 class Selector(Overlay):
     """The result is the `value` of the chosen row, None when closed.
 
     `actions` maps ids of the key table to functions that get the chosen row, such as saving or deleting; one that
-    returns a value closes the list with it.
+    returns a value closes the list with it. Lists of their own override `matches`, `accept`, `moved` and `head`.
     """
+
+    wraps = True
+    """Whether moving on from one end leads to the other."""
 
     def __init__(
         self,
@@ -45,18 +52,19 @@ class Selector(Overlay):
         query: str = "",
         is_searchable: bool = True,
         hint: str = "",
-        actions: dict[str, Callable[[Choice], Any]] | None = None,
+        actions: Mapping[str, Callable[[Choice], Any]] | None = None,
     ) -> None:
         super().__init__(title)
         self.choices = list(choices)
         self.is_searchable = is_searchable
         self.more_hint = hint
-        self.actions = actions or {}
+        self.actions = dict(actions or {})
         self.field = TextField(query)
         self.shown: list[Choice] = []
         self.at = 0
         self._first = 0
-        self._filter()
+        self.head_rows = 0
+        self.refilter()
         if not query:
             current = next((n for n, choice in enumerate(self.shown) if choice.is_current), 0)
             self.at = current if selected is None else max(0, min(selected, len(self.shown) - 1))
@@ -65,28 +73,35 @@ class Selector(Overlay):
         """Show other rows and stay on the one with the same value."""
         chosen = self.chosen
         self.choices = list(choices)
-        self._filter()
+        self.refilter()
         if chosen is not None:
-            self.at = next((n for n, choice in enumerate(self.shown) if choice.value == chosen.value), self.at)
+            self.select(chosen.value)
         self.update_rows()
+
+    def select(self, value: Any) -> None:
+        """Stand on the row with a value, where it is shown."""
+        self.at = next((n for n, choice in enumerate(self.shown) if choice.value == value), self.at)
 
     @property
     def chosen(self) -> Choice | None:
         """The row that Enter would choose."""
         return self.shown[self.at] if self.at < len(self.shown) else None
 
-    def _filter(self) -> None:
-        query = self.field.text.strip()
+    def matches(self, query: str) -> list[Choice]:
+        """The rows that a query finds, the best first; all rows for none."""
         if not query:
-            self.shown = list(self.choices)
-        else:
-            scored = []
-            for order, choice in enumerate(self.choices):
-                score = fuzzy_score(query, f"{choice.label} {choice.search or choice.note}")
-                if score is not None:
-                    scored.append((score, order, choice))
-            scored.sort(key=lambda item: item[:2])
-            self.shown = [choice for _, _, choice in scored]
+            return list(self.choices)
+        scored = []
+        for order, choice in enumerate(self.choices):
+            score = fuzzy_score(query, f"{choice.label} {choice.search or choice.note}")
+            if score is not None:
+                scored.append((score, order, choice))
+        scored.sort(key=lambda item: item[:2])
+        return [choice for _, _, choice in scored]
+
+    def refilter(self) -> None:
+        """Search anew."""
+        self.shown = self.matches(self.field.text.strip())
         self.at = 0
 
     # Keys and the mouse.
@@ -94,28 +109,43 @@ class Selector(Overlay):
     def handle(self, key: str, character: str | None) -> None:
         """Move, choose, close, act or search."""
         action = self.keymap.first(key, (*_MOVES, *self.actions))
+        before = self.chosen
         if action in self.actions:
-            self._act(action)
+            self.act(action)
         elif action == "tui.select.confirm":
             if self.chosen is not None:
-                self.finish(self.chosen.value)
+                self.accept(self.chosen)
         elif action == "tui.select.cancel":
-            self._cancel()
+            self.cancel()
         elif action is not None:
             self._move(action)
         elif self.is_searchable:
-            before = self.field.text
-            self.field.handle(key, character, self.keymap)
-            if self.field.text != before:
-                self._filter()
+            self._search(key, character)
         elif character in ("j", "k"):
             self._move("tui.select.down" if character == "j" else "tui.select.up")
+        if self.chosen is not before:
+            self.moved()
         self.update_rows()
 
-    def _cancel(self) -> None:
+    def _search(self, key: str, character: str | None) -> None:
+        before = self.field.text
+        self.field.handle(key, character, self.keymap)
+        if self.field.text != before:
+            self.refilter()
+
+    def accept(self, choice: Choice) -> None:
+        """What Enter and a click do."""
+        self.finish(choice.value)
+
+    def cancel(self) -> None:
+        """What Escape does."""
         self.finish(None)
 
-    def _act(self, action: str) -> None:
+    def moved(self) -> None:
+        """Called when another row was chosen."""
+
+    def act(self, action: str) -> None:
+        """Run one of the actions."""
         if self.chosen is not None:
             result = self.actions[action](self.chosen)
             if result is not None:
@@ -125,12 +155,12 @@ class Selector(Overlay):
         count = len(self.shown)
         if not count:
             return
-        page = self._list_rows()
+        page = self.list_rows()
         match action:
             case "tui.select.up":
-                self.at = (self.at - 1) % count
+                self.at = (self.at - 1) % count if self.wraps else max(0, self.at - 1)
             case "tui.select.down":
-                self.at = (self.at + 1) % count
+                self.at = (self.at + 1) % count if self.wraps else min(count - 1, self.at + 1)
             case "tui.select.pageUp":
                 self.at = max(0, self.at - page)
             case _:
@@ -140,40 +170,79 @@ class Selector(Overlay):
         """Search for a pasted text."""
         if self.is_searchable:
             self.field.paste(text)
-            self._filter()
+            self.refilter()
             self.update_rows()
 
     def on_click(self, event: events.Click) -> None:
         """Choose the row under the mouse."""
-        row = event.y - self._head_rows() + self._first
-        if 0 <= row < len(self.shown) and event.y >= self._head_rows():
+        row = event.y - self.head_rows + self._first
+        if event.y >= self.head_rows and 0 <= row < min(len(self.shown), self._first + self.list_rows()):
             self.at = row
-            self.finish(self.shown[row].value)
+            self.moved()
+            self.accept(self.shown[row])
+            self.update_rows()
+
+    def on_mouse_scroll_up(self) -> None:
+        """Move up."""
+        self._wheel(-1)
+
+    def on_mouse_scroll_down(self) -> None:
+        """Move down."""
+        self._wheel(1)
+
+    def _wheel(self, rows: int) -> None:
+        self.at = max(0, min(len(self.shown) - 1, self.at + rows))
+        self.moved()
+        self.update_rows()
 
     # Rows.
 
-    def _head_rows(self) -> int:
-        return 1 + (self.title.count("\n") + 1 if self.title else 0) + self.is_searchable
+    def list_rows(self) -> int:
+        """How many rows of the list are shown."""
+        return self.max_rows(reserved=self.head_rows + 7)
 
-    def _list_rows(self) -> int:
-        return self.max_rows(reserved=self._head_rows() + 7)
+    def nothing(self) -> str:
+        """What an empty list says."""
+        return "nothing matches"
+
+    def head(self, width: int) -> list[Strip]:
+        """Rows over the search line."""
+        del width
+        return []
+
+    def hints(self) -> str:
+        """The line of keys."""
+        return self.select_hint(self.more_hint)
+
+    def detail_of(self, choice: Choice) -> str:
+        """What is told of the chosen row below the list."""
+        return choice.detail
 
     def build(self, width: int) -> list[Strip]:
         """Title, search line, the window of the list around the chosen row."""
-        limit = self._list_rows()
-        body = [self.field.row(width, self.tone, " › ")] if self.is_searchable else []
+        top = self.head(width)
+        if self.is_searchable:
+            top.append(self.field.row(width, self.tone, " › "))
+        title_rows = len(self.framed([], width, "")) - 2
+        self.head_rows = 1 + title_rows + len(top)
+        body = [*top, *self._window(width)]
+        if self.chosen is not None and (detail := self.detail_of(self.chosen)):
+            body += text_rows(Text(f"   {clean(detail)}", style=self.tone.style("muted")), width)[:3]
+        return self.framed(body, width, self.hints())
+
+    def _window(self, width: int) -> list[Strip]:
+        limit = self.list_rows()
         self._first = max(0, min(self.at - limit // 2, len(self.shown) - limit))
         window = self.shown[self._first : self._first + limit]
-        body += [self._row(choice, self._first + number, width) for number, choice in enumerate(window)]
+        rows = [self.row(choice, self._first + number, width) for number, choice in enumerate(window)]
         if not self.shown:
-            body.append(plain("   nothing matches", width, self.tone.style("dim")))
+            rows.append(plain(f"   {clean(self.nothing())}", width, self.tone.style("dim")))
         if len(self.shown) > limit:
-            body.append(plain(f"   ({self.at + 1}/{len(self.shown)})", width, self.tone.style("dim")))
-        if self.chosen is not None and self.chosen.detail:
-            body += text_rows(Text(f"   {clean(self.chosen.detail)}", style=self.tone.style("muted")), width)[:3]
-        return self.framed(body, width, self.select_hint(self.more_hint))
+            rows.append(plain(f"   ({self.at + 1}/{len(self.shown)})", width, self.tone.style("dim")))
+        return rows
 
-    def _row(self, choice: Choice, number: int, width: int) -> Strip:
+    def row(self, choice: Choice, number: int, width: int) -> Strip:
+        """One row of the list."""
         is_chosen = number == self.at
         sign = " → " if is_chosen else "   "
         check = "✓ " if choice.is_current else ""
@@ -182,7 +251,7 @@ class Selector(Overlay):
         label = fit(clean(choice.label).replace("\n", " "), max(1, room))
         text = Text(no_wrap=True).append(sign, self.tone.style("accent"))
         text.append(check, self.tone.style("success"))
-        text.append(label, self.tone.style("accent" if is_chosen else "text", bold=is_chosen))
+        text.append(label, self.tone.style("accent" if is_chosen else choice.role or "text", bold=is_chosen))
         if note:
             text.append(" " * max(2, width - text.cell_len - cell_len(note) - 1))
             text.append(note, self.tone.style("dim"))

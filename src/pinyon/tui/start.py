@@ -36,5 +36,9 @@ class InteractiveStart(msgspec.Struct, kw_only=True):
     is_verbose: bool = False
     theme: str | None = None
     tui_mode: Literal["fullscreen", "regular"] | None = None
+    create_demo: Callable[[], Awaitable[tuple[PiAgent, str]]] | None = None
+    """Makes an agent with a scripted model in a scratch project, and the prompt that it answers."""
+    early_bytes: int = 0
+    """How much was typed before the terminal was in raw mode and waits to be read."""
     terminal_attributes: list[Any] | None = None
     """What the terminal is set to at the end, where the first picture has changed it already."""

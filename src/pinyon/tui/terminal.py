@@ -14,7 +14,7 @@ from typing import Any, TextIO, cast
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
-from pinyon.tui.input_decoder import InputDecoder
+from pinyon.tui.input_decoder import EarlyText, InputDecoder
 from pinyon.tui.theme.terminal_color import QUESTION, UNWATCH_SCHEME, WATCH_SCHEME
 
 _ESCAPE_S = 0.05
@@ -111,7 +111,22 @@ class TerminalDriver(LinuxDriver):
                 if not data:
                     self._app.post_message(TerminalGone())
                     return
+                data, early = self._without_early(data)
+                if early:
+                    self._app.post_message(EarlyText(decode(early)))
                 self._send(self.decoder.feed(decode(data)))
+
+    def _without_early(self, data: bytes) -> tuple[bytes, bytes]:
+        """Take out what was typed before raw mode, unless it holds more than text."""
+        given = getattr(self._app, "start_options", None)
+        count = min(len(data), given.early_bytes if given is not None else 0)
+        if given is None or not count:
+            return data, b""
+        given.early_bytes = 0
+        early, rest = data[:count], data[count:]
+        if any(byte < 0x20 and byte != 0x0A for byte in early) or 0x7F in early:
+            return early.replace(b"\n", b"\r") + rest, b""
+        return rest, early
 
     def _read(self) -> bytes:
         try:

@@ -21,6 +21,7 @@ from pinyon.coding.event import (
 )
 from pinyon.errors import PinyonError
 from pinyon.tui.block.shell import ShellBlock
+from pinyon.tui.welcome import welcome
 
 if TYPE_CHECKING:
     from pinyon.tui.app import PinyonApp
@@ -57,6 +58,8 @@ class Work:
             app.start(app.run_slash(*command))
         elif text.startswith("!") and not images:
             self._submit_shell(text)
+        elif app.session.model is None:
+            app.start(welcome(app))
         else:
             app.clear_editor(remember=text)
             app.transcript.to_end()
@@ -70,6 +73,17 @@ class Work:
         except PinyonError as error:
             app.give_back(marked)
             app.notify_user(str(error), "error")
+
+    def send_text(self, text: str) -> None:
+        """Do with a text what Enter would do with it in the editor."""
+        command = self._app.commands.match(text)
+        if command is not None:
+            self._app.start(self._app.run_slash(*command))
+        elif text.startswith("!"):
+            self._submit_shell(text)
+        else:
+            self._app.history.add(text)
+            self.send(text, [])
 
     def send(self, text: str, images: list[ImageContent]) -> None:
         """Send a prompt that does not come from the editor."""
@@ -86,7 +100,8 @@ class Work:
         command = text[2 if is_private else 1 :].strip()
         if not command:
             return
-        app.clear_editor(remember=text)
+        if app.editor.buffer.text.strip() == text:
+            app.clear_editor(remember=text)
         block = self._shell = ShellBlock(command, is_private=is_private)
         if app.session.is_streaming:
             block.on_change = lambda _: app.pending.update_rows()
@@ -166,6 +181,7 @@ class Work:
         spinner = app.spinner
         match event:
             case TurnStart():
+                app.attention.set_busy(is_busy=True)
                 spinner.start("working", spinner.working_text)
             case MessageUpdate(assistant_message_event=TextDelta() | ThinkingDelta() | ToolCallDelta() as delta):
                 spinner.streamed(len(delta.delta))
@@ -175,6 +191,8 @@ class Work:
                 spinner.stop("working")
                 app.footer_soon()
             case AgentSettled():
+                app.attention.set_busy(is_busy=False)
+                app.attention.call("The answer is there")
                 for kind in ("working", "retry", "compaction"):
                     spinner.stop(kind)
                 self._settle_shells()
@@ -185,8 +203,10 @@ class Work:
             case AutoRetryEnd() | SummarizationRetryAttemptStart() | SummarizationRetryFinished():
                 spinner.stop("retry")
             case CompactionStart():
+                app.attention.set_busy(is_busy=True)
                 spinner.start("compaction", _COMPACTING[event.reason])
             case CompactionEnd():
+                app.attention.set_busy(is_busy=app.session.is_streaming)
                 spinner.stop("compaction")
                 app.footer_soon()
             case QueueUpdate():

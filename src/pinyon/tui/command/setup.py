@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from pinyon.ai.model import parse_level
+from pinyon.errors import ConfigError
 from pinyon.resources import setting
+from pinyon.resources.setting import Setting
 from pinyon.tui.command.command import SlashCommand
 from pinyon.tui.command.resource import resource_commands
+from pinyon.tui.dialog import TextPrompt
 from pinyon.tui.editor.menu import Completion
 from pinyon.tui.keymap import Keymap
-from pinyon.tui.selector import Choice, Selector
+from pinyon.tui.picker.setting_list import SettingList, typed_value
+from pinyon.tui.picker.theme_list import PAIR, ThemeList
 
 if TYPE_CHECKING:
     from pinyon.tui.app import PinyonApp
@@ -45,62 +47,89 @@ async def choose_thinking(app: PinyonApp, argument: str) -> None:
         models.set_level(level)
 
 
+async def choose_scope(app: PinyonApp, argument: str) -> None:
+    """Choose and order the models that cycling goes through."""
+    del argument
+    await app.desk_or_fail.models.choose_scope()
+
+
 def _levels(typed: str) -> Iterable[Completion]:
     return [Completion(level, level) for level in _LEVELS if level.startswith(typed.lower())]
 
 
-class _Row(msgspec.Struct, frozen=True):
-    """A setting that the list can change: its key, and the values that Enter goes through."""
-
-    item: setting.Setting[Any]
-    name: str
-    values: tuple[Any, ...]
-
-
-_ROWS = (
-    _Row(setting.COMPACTION_ENABLED, "compact by itself", (True, False)),
-    _Row(setting.HIDE_THINKING_BLOCK, "fold thinking", (False, True)),
-    _Row(setting.STEERING_MODE, "steering messages a turn", ("one-at-a-time", "all")),
-    _Row(setting.FOLLOW_UP_MODE, "follow-ups a turn", ("one-at-a-time", "all")),
-    _Row(setting.IMAGES_AUTO_RESIZE, "shrink images", (True, False)),
-    _Row(setting.IMAGES_BLOCK_IMAGES, "never send images", (False, True)),
-    _Row(setting.EDITOR_PADDING_X, "blank columns in the editor", (0, 1, 2, 3)),
-    _Row(setting.OUTPUT_PAD, "blank columns in the transcript", (0, 1)),
-    _Row(setting.AUTOCOMPLETE_MAX_VISIBLE, "rows of completions", (3, 5, 7, 10, 15, 20)),
-    _Row(setting.DOUBLE_ESCAPE_ACTION, "two Escapes open", ("tree", "fork", "none")),
-    _Row(setting.QUIET_STARTUP, "quiet start", (False, "header", True)),
-    _Row(setting.FULLSCREEN_EXIT_OUTPUT, "left behind at the end", ("transcript", "resume-hint")),
-    _Row(setting.THEME, "theme", ("system", "dark", "light")),
-)
-
-
 async def change_settings(app: PinyonApp, argument: str) -> None:
-    """A list of settings; Enter goes to the next value."""
-    del argument
-    at = 0
-    query = ""
+    """Show the settings until the list is closed; each change counts at once and is kept."""
+    query, selected = argument, None
     while True:
         desk = app.desk_or_fail
-        choices = [
-            Choice(number, row.name, note=_shown(desk.setting(row.item)), search=row.item.key, detail=row.item.doc)
-            for number, row in enumerate(_ROWS)
-        ]
-        selector = Selector("Settings", choices, selected=at, query=query)
-        chosen = await app.ask(selector)
-        if not isinstance(chosen, int):
+        shown = SettingList(
+            read=desk.setting, change=desk.change_setting, source=desk.setting_source, query=query, selected=selected
+        )
+        chosen = await app.ask(shown)
+        if not isinstance(chosen, Setting):
             return
-        at, query = chosen, selector.field.text
-        row = _ROWS[chosen]
-        current = desk.setting(row.item)
-        after = (row.values.index(current) + 1) % len(row.values) if current in row.values else 0
-        app.save_setting(row.item.key, row.values[after])
-        desk.apply_settings()
+        query, selected = shown.field.text, chosen
+        if chosen.key == setting.THEME.key:
+            await choose_theme(app, "")
+        else:
+            await _ask_for_value(app, chosen)
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return str(value)
+async def _ask_for_value(app: PinyonApp, item: Setting[Any]) -> None:
+    """Ask until the value is one that the setting can have."""
+    desk = app.desk_or_fail
+    current = desk.setting(item)
+    text, problem = "" if current is None else str(current), ""
+    while True:
+        title = f"{item.key}: {item.kind.label}\n{item.doc}" + (f"\n{problem}" if problem else "")
+        answer = await app.ask(TextPrompt(title, text=text, placeholder="empty for the default"))
+        if not isinstance(answer, str):
+            return
+        try:
+            desk.change_setting(item, typed_value(item, answer))
+        except ConfigError as error:
+            text, problem = answer, str(error)
+        else:
+            return
+
+
+async def choose_theme(app: PinyonApp, argument: str) -> None:
+    """Choose a theme, each shown while it is looked at."""
+    desk = app.desk_or_fail
+    names = app.look.theme_names()
+    if argument in names:
+        desk.keep_theme(argument)
+        return
+    current = desk.theme_setting
+    try:
+        chosen = await app.ask(ThemeList(names, current, show=desk.show_theme))
+        if chosen == PAIR:
+            chosen = await _choose_pair(app, names, current)
+        if isinstance(chosen, str):
+            desk.keep_theme(chosen)
+    finally:
+        desk.show_theme(None)
+
+
+async def _choose_pair(app: PinyonApp, names: list[str], current: str) -> str | None:
+    parts = current.split("/") if "/" in current else ["light", "dark"]
+    fixed = [name for name in names if name != "system"]
+    chosen = []
+    for kind, name in zip(("light", "dark"), parts, strict=False):
+        title = f"Theme on {kind} terminals"
+        shown = ThemeList(fixed, name, show=app.desk_or_fail.show_theme, title=title, has_pair=False)
+        answer = await app.ask(shown)
+        if not isinstance(answer, str):
+            return None
+        chosen.append(answer)
+    return "/".join(chosen)
+
+
+def reload_commands(app: PinyonApp) -> None:
+    """Offer the templates and skills that there are now."""
+    app.commands.remove_foreign()
+    for command in resource_commands(app.pi.services):
+        app.commands.add(command)
 
 
 async def reload(app: PinyonApp, argument: str) -> None:
@@ -113,9 +142,7 @@ async def reload(app: PinyonApp, argument: str) -> None:
     services = app.pi.services
     await services.reload()
     await services.registry.refresh()
-    app.commands.remove_foreign()
-    for command in resource_commands(services):
-        app.commands.add(command)
+    reload_commands(app)
     desk.apply_settings()
     app.notify_user("Keys, settings, models and resources were read anew", "status")
     for problem in services.diagnostics:
@@ -138,6 +165,8 @@ SETUP = (
         run=choose_thinking,
         complete=_levels,
     ),
+    SlashCommand(name="theme", doc="choose the colours", argument_hint="[name]", run=choose_theme),
+    SlashCommand(name="scoped-models", doc="choose the models to cycle through", run=choose_scope),
     SlashCommand(name="reload", doc="read keys, settings and models anew", run=reload),
     SlashCommand(name="quit", doc="leave", run=leave),
 )
