@@ -20,6 +20,8 @@ from pinyon.cli.help import flag_label
 from pinyon.cli.manual import manual_page
 from pinyon.resources import setting as settings
 from pinyon.resources.settings_schema import settings_schema
+from pinyon.tui.binding import BINDINGS
+from pinyon.tui.command.builtin import builtin_commands
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES_FOLDER = Path(__file__).with_name("pages")
@@ -124,6 +126,30 @@ def _sign_in_row(provider_id: str, entry: SignInEntry) -> tuple[str, ...]:
     return f"`{provider_id}`", " or ".join(labels[way] for way in entry.ways), client
 
 
+def interactive_page() -> str:
+    """The page of the interactive mode, with its commands and keys."""
+    page = (PAGES_FOLDER / "interactive.md").read_text(encoding="utf-8")
+    commands = (
+        (_code(f"/{command.name} {command.argument_hint}".rstrip()), _escape(command.doc))
+        for command in builtin_commands()
+        if not command.is_hidden
+    )
+    keys = (
+        (_code(binding.id), " ".join(map(_code, binding.keys)) or "–", _escape(binding.doc))
+        for binding in BINDINGS.values()
+    )
+    for mark, lines in (
+        ("commands", _table(("Command", "Meaning"), commands)),
+        ("keys", _table(("Action", "Keys", "Meaning"), keys)),
+    ):
+        page = page.replace("{{" + mark + "}}", "\n".join(lines))
+    return f"{NOTE}\n\n{page}"
+
+
+def _code(text: str) -> str:
+    return f"`{_escape(text)}`"
+
+
 def _provider_row(provider: Provider) -> tuple[str, ...]:
     default = f"`{provider.default_model}`" if provider.default_model else "–"
     apis = "<br>".join(f"`{api}`" for api in provider.apis)
@@ -193,6 +219,7 @@ def _row(cells: tuple[str, ...]) -> str:
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/cli.md": cli_page,
+    "docs/interactive.md": interactive_page,
     "docs/models.md": models_page,
     "docs/pinyon.1": manual_page,
     "docs/settings.md": settings_page,
