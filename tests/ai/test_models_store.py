@@ -100,6 +100,7 @@ def test_stored_models_count_while_they_are_newer_than_the_package(
         ({**ROW, "contextWindow": 0}, "not above zero"),
         ({**ROW, "cost": {"input": "much"}}, "Expected"),
         ({**ROW, "id": " "}, "no id"),
+        ({**ROW, "baseUrl": "http://[x"}, "new-1"),
         ({"name": "nameless"}, "no id"),
     ],
 )
@@ -122,6 +123,21 @@ def test_headers_and_provider_of_a_stored_model_do_not_count() -> None:
 
 def test_a_model_of_an_api_that_nobody_speaks_is_passed_over() -> None:
     assert checked_models(providers()["groq"], [{**ROW, "api": "of-tomorrow"}]) == ([], [])
+
+
+DEEP = "[" * 100_000 + "]" * 100_000
+
+
+@pytest.mark.parametrize("text", [DEEP, '{"groq":' + DEEP + "}", '{"groq":{"models":[' + DEEP + "]}}"])
+def test_a_store_that_is_nested_too_deeply_counts_as_damaged(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "models-store.json"
+    path.write_text(text, encoding="utf-8")
+    store = ModelsStore(path)
+    assert store.models_of("groq") == ([], [])
+    assert len(store.problems()) == 1
+    with pytest.raises(ConfigError, match="damaged"):
+        asyncio.run(store.write({"groq": StoredModels()}))
+    assert path.read_text(encoding="utf-8") == text
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"groq": 5}', '{"groq": {"models": "x"}}', '{"nobody": {"models": []}}'])
@@ -165,7 +181,8 @@ def test_a_damaged_store_is_never_overwritten(tmp_path: Path) -> None:
 
 def test_times_are_read_in_every_form() -> None:
     assert time_ms("Thu, 01 Jan 1970 00:00:01 GMT") == time_ms("1970-01-01T00:00:01Z") == time_ms(1000) == 1000
-    assert time_ms("never") == 0
+    assert time_ms("never") == time_ms("0001-01-01T00:00:00+23:59") == 0
+    assert time_ms(10**400) == time_ms(float("inf")) == 0
 
 
 # Fetching
@@ -273,6 +290,11 @@ def test_an_answer_that_is_no_list_of_models_is_refused(value: Any) -> None:
         model_rows(value)
 
 
+@pytest.mark.parametrize("kind", [["chat"], {}, None, 5, "of tomorrow"])
+def test_rows_of_an_unknown_type_are_passed_over(kind: Any) -> None:
+    assert model_rows({"models": [{**ROW, "type": kind}, ROW]}) == [ROW]
+
+
 def test_a_registry_asks_for_the_providers_that_are_signed_in(tmp_path: Path) -> None:
     registry = registry_of(tmp_path)
     with FakeServer([Reply.json([ROW])]) as server:
@@ -310,6 +332,9 @@ def test_the_list_of_openrouter_becomes_models() -> None:
     assert checked_models(providers()["openrouter"], [row])[1] == []
 
 
+FREE = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
+
+
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
@@ -320,9 +345,16 @@ def test_the_list_of_openrouter_becomes_models() -> None:
         ({"top_provider": {}}, {"contextWindow": 200_000, "maxTokens": 32_768}),
         (
             {"pricing": {"prompt": "-1", "completion": "x"}},
-            {"cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}},
+            {"cost": FREE},
         ),
         ({"architecture": None}, {"input": ["text"]}),
+        ({"architecture": {"input_modalities": None, "output_modalities": None}}, {"input": ["text"]}),
+        ({"architecture": True, "pricing": True}, {"input": ["text"]}),
+        ({"supported_parameters": True}, None),
+        ({"context_length": [1], "top_provider": True}, None),
+        ({"context_length": "x", "top_provider": {"context_length": 1e999}}, None),
+        ({"top_provider": {"max_completion_tokens": "x"}}, {"maxTokens": 32_768}),
+        ({"pricing": {"prompt": 10**400, "completion": "1e999"}}, {"cost": FREE}),
     ],
 )
 def test_odd_entries_of_the_list_are_read_with_care(changes: dict[str, Any], expected: dict[str, Any] | None) -> None:

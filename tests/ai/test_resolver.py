@@ -190,5 +190,12 @@ def test_the_best_match_is_an_alias_and_then_the_highest_id_as_people_sort(ids: 
     assert found.model.id == best
 
 
-def test_a_brace_bomb_ends_soon() -> None:
-    assert not glob_matcher("{a,b}" * 40)("x")
+@pytest.mark.parametrize("pattern", ["{a,b}" * 40, "{a,b}" * 5000, "*" * 60 + "Z", "**/" * 30 + "Z", "[" * 5000])
+def test_a_glob_bomb_ends_soon(pattern: str) -> None:
+    assert not glob_matcher(pattern)("openrouter/vendor/a-model-with-a-rather-long-name-and-a-date-20250929")
+
+
+@pytest.mark.parametrize("text", ["x" + ":high" * 5000, "x" + ":bogus" * 5000, "anthropic/x" + ":high" * 5000])
+def test_a_name_of_nothing_but_suffixes_names_no_model(text: str) -> None:
+    assert resolve(text, MODELS, usable=usable_only(), suffix="lenient") is None
+    assert resolve_scope([text], MODELS, usable=usable_only())[0] == []

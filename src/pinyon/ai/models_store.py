@@ -26,6 +26,8 @@ from pinyon.errors import ConfigError
 ALWAYS_NEWER = frozenset({"radius"})
 """Providers whose models only their server knows."""
 
+_UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError)
+
 MODEL_TYPES = frozenset({"chat", "image", "classifier"})
 
 
@@ -47,15 +49,15 @@ class StoredModels(msgspec.Struct, rename="camel", omit_defaults=True):
 
 def time_ms(value: str | float) -> float:
     """A time in milliseconds, as a number, an HTTP date or an ISO date; 0 for what is none."""
-    if isinstance(value, int | float):
-        return float(value)
+    if not isinstance(value, str):
+        return float(value) if _json.is_number(value) else 0.0
     from datetime import datetime
     from email.utils import parsedate_to_datetime
 
     for parse in (datetime.fromisoformat, parsedate_to_datetime):
         try:
             return parse(value).timestamp() * 1000
-        except ValueError:
+        except (ValueError, OverflowError):
             continue
     return 0.0
 
@@ -78,7 +80,7 @@ class ModelsStore:
         raw = self._raw.get(provider_id)
         try:
             return None if raw is None else msgspec.json.decode(raw, type=StoredModels)
-        except msgspec.MsgspecError:
+        except _UNREADABLE:
             return None
 
     def models_of(self, provider_id: str) -> tuple[list[Model], list[ModelsProblem]]:
@@ -111,7 +113,7 @@ class ModelsStore:
         self._revision, self._raw, self._problem = revision, {}, None
         try:
             self._raw = _entries(self.path.read_bytes())
-        except (OSError, msgspec.MsgspecError) as error:
+        except (OSError, *_UNREADABLE) as error:
             reason = f"{self.path}: cannot be read ({error}); the package's own models are used"
             self._problem = ModelsProblem(reason)
 
@@ -131,7 +133,7 @@ class ModelsStore:
         except OSError as error:
             reason = error.strerror or error
             raise ConfigError(f"cannot write {str(self.path)!r}: {reason}; the file is as it was") from error
-        except msgspec.MsgspecError as error:
+        except _UNREADABLE as error:
             raise ConfigError(
                 f"{str(self.path)!r} is damaged ({error}); mend or move it, it was not changed"
             ) from error
@@ -165,11 +167,12 @@ def _checked(provider: Provider, row: Mapping[str, Any]) -> tuple[str | None, Mo
         plain.pop("baseUrl", None)
     try:
         model = model_from_row(provider, main_api(provider), model_id, _json.normalise_numbers(plain))
-    except (msgspec.ValidationError, TypeError) as error:
+        host = _host(model.base_url)
+    except (ValueError, TypeError, RecursionError) as error:
         return f"model {model_id!r} of {provider.id!r}: {error}", None
     if model.api not in provider.apis or model.api not in api_names():
         return None, None  # perhaps a later version speaks it
-    if model.base_url and _host(model.base_url) not in set(_own_hosts(provider)):
+    if model.base_url and host not in set(_own_hosts(provider)):
         return f"model {model_id!r} of {provider.id!r} has the foreign address {model.base_url!r}", None
     if model.context_window <= 0 or model.max_tokens <= 0:
         return f"model {model_id!r} of {provider.id!r} has limits that are not above zero", None

@@ -173,7 +173,7 @@ def model_rows(value: Any) -> list[dict[str, Any]]:
         value = [{**row, "id": key} if isinstance(row, dict) else row for key, row in value.items()]
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
         raise ConfigError("the server's answer is no list of models")
-    return [row for row in value if row.get("type", "chat") in MODEL_TYPES]
+    return [row for row in value if str(row.get("type", "chat")) in MODEL_TYPES]
 
 
 async def _get(transport: Transport, url: str, headers: Mapping[str, str], time: Clock) -> tuple[HttpResponse, bytes]:

@@ -6,11 +6,13 @@ models' common address and their descriptors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from pinyon.ai.wire_value import json_count, json_object
 from pinyon.errors import ConfigError
 
 PER_MILLION = 1e6
@@ -44,23 +46,28 @@ def openrouter_rows(value: Any) -> Rows:
 
 
 def _openrouter_row(entry: Mapping[str, Any]) -> dict[str, Any] | None:
-    features = entry.get("supported_parameters") or ()
-    architecture = entry.get("architecture") or {}
-    window = (entry.get("top_provider") or {}).get("context_length") or entry.get("context_length")
-    if "tools" not in features or "text" not in architecture.get("output_modalities", ("text",)) or not window:
+    features = _listed(entry, "supported_parameters")
+    architecture, top = json_object(entry.get("architecture")), json_object(entry.get("top_provider"))
+    window = json_count(top.get("context_length")) or json_count(entry.get("context_length"))
+    if "tools" not in features or "text" not in _listed(architecture, "output_modalities", ["text"]) or not window:
         return None
-    output = (entry.get("top_provider") or {}).get("max_completion_tokens")
+    output = json_count(top.get("max_completion_tokens"))
     is_anthropic = str(entry.get("id", "")).lstrip("~").startswith("anthropic/")
     return {
         "id": entry.get("id"),
         "name": str(entry.get("name") or entry.get("id")).rpartition(": ")[2],
         "api": "anthropic-messages" if is_anthropic else "openai-completions",
         "reasoning": "reasoning" in features,
-        "input": ["text", "image"] if "image" in architecture.get("input_modalities", ()) else ["text"],
-        "contextWindow": int(window),
-        "maxTokens": int(output or min(DEFAULT_OUTPUT_TOKENS, window // 4)),
-        "cost": _openrouter_cost(entry.get("pricing") or {}),
+        "input": ["text", "image"] if "image" in _listed(architecture, "input_modalities") else ["text"],
+        "contextWindow": window,
+        "maxTokens": output or min(DEFAULT_OUTPUT_TOKENS, window // 4),
+        "cost": _openrouter_cost(json_object(entry.get("pricing"))),
     }
+
+
+def _listed(value: Mapping[str, Any], name: str, default: Sequence[str] = ()) -> Sequence[Any]:
+    listed = value.get(name)
+    return listed if isinstance(listed, list) else default
 
 
 def _openrouter_cost(pricing: Mapping[str, Any]) -> dict[str, float]:
@@ -75,9 +82,9 @@ def _rate(value: Any) -> float | None:
     """A price for a million tokens from the text that says it for one; negative ones stand for "depends"."""
     try:
         rate = round(float(value) * PER_MILLION, 6)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
-    return rate if rate >= 0 else None
+    return rate if 0 <= rate < math.inf else None
 
 
 OWN_LISTINGS: Mapping[str, OwnListing] = {

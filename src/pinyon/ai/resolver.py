@@ -22,6 +22,8 @@ SuffixRule = Literal["none", "lenient", "strict"]
 _DATED = re.compile(r"-\d{8}$")
 _BRACES = re.compile(r"\{(?:(?P<first>-?\d{1,6})\.\.(?P<last>-?\d{1,6})|(?P<list>[^{}]*,[^{}]*))\}")
 _MOST_FORMS = 1000
+_MOST_GROUPS = 50
+_MOST_COLONS = 20
 _GLOB_CHARS = frozenset("*?[")
 
 
@@ -86,6 +88,8 @@ def resolve(
     head, colon, tail = text.rpartition(":")
     level = parse_level(tail)
     if suffix == "none" or not colon or not head or (level is None and suffix == "strict"):
+        return None
+    if text.count(":") > _MOST_COLONS:
         return None
     found = resolve(head, models, usable=usable, provider=provider, suffix=suffix, fuzzy=fuzzy)
     if found is not None and level is None:
@@ -300,7 +304,7 @@ def glob_matcher(pattern: str) -> Callable[[str], bool]:
 
 def _braces(pattern: str) -> list[str]:
     group = _BRACES.search(pattern)
-    if group is None:
+    if group is None or pattern.count("{") > _MOST_GROUPS:
         return [pattern]
     if group["first"]:
         first, last = int(group["first"]), int(group["last"])
@@ -313,16 +317,14 @@ def _braces(pattern: str) -> list[str]:
 
 
 def _glob_regex(pattern: str) -> str:
-    tokens = re.findall(r"\*\*/?|\*|\?|\[!?[^\]]+\]|.", pattern, re.DOTALL)
+    tokens = re.findall(r"\*{2,}/?|\*|\?|\[!?[^\]]+\]|.", pattern, re.DOTALL)
     return "".join(map(_glob_token, tokens))
 
 
 def _glob_token(token: str) -> str:
     match token:
-        case "**/":
-            return "(?:.*/)?"
-        case "**":
-            return ".*"
+        case _ if token.startswith("**"):
+            return "(?:.*/)?" if token.endswith("/") else ".*"
         case "*":
             return "[^/]*"
         case "?":
