@@ -3,73 +3,16 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
-import subprocess
 import sys
 import termios
-import time
 from pathlib import Path
 
 import pytest
 
 if sys.platform == "win32":
     pytest.skip("pseudo-terminals are a thing of Unix", allow_module_level=True)
-import pty
-
-PINYON = [sys.executable, "-m", "pinyon"]
-
-
-class Program:
-    """The program in a pseudo-terminal of its own session."""
-
-    def __init__(self, home: Path, *arguments: str) -> None:
-        self.master, slave = pty.openpty()
-        self.before = termios.tcgetattr(slave)
-        self.slave = slave
-        environ = {key: value for key, value in os.environ.items() if not key.endswith("_API_KEY")}
-        environ |= {"HOME": str(home), "TERM": "xterm-256color", "PI_OFFLINE": "1", "COLUMNS": "80", "LINES": "24"}
-        self.process = subprocess.Popen(
-            [*PINYON, *arguments],
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            cwd=home,
-            env=environ,
-            start_new_session=True,
-        )
-        self.seen = b""
-
-    def until(self, text: str, limit_s: float = 40) -> None:
-        began = time.monotonic()
-        while text.encode() not in self.seen:
-            assert time.monotonic() - began < limit_s, self.seen[-500:]
-            self.read(0.2)
-
-    def read(self, wait_s: float) -> None:
-        if select.select([self.master], [], [], wait_s)[0]:
-            try:
-                self.seen += os.read(self.master, 1 << 16)
-            except OSError:
-                return
-
-    def end(self, limit_s: float = 30) -> int:
-        began = time.monotonic()
-        while self.process.poll() is None:
-            assert time.monotonic() - began < limit_s, "the program did not end"
-            self.read(0.05)
-        self.read(0.1)
-        return self.process.returncode
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        for fd in (self.master, self.slave):
-            try:
-                os.close(fd)
-            except OSError:
-                continue
+from tests.tui.program import Program
 
 
 @pytest.fixture

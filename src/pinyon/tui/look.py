@@ -54,10 +54,11 @@ class Look:
         )
 
     def start(self) -> None:
-        """Draw images anew after other programs had the terminal."""
+        """Draw everything anew after other programs had the terminal."""
         self._app.app_resume_signal.subscribe(self._app, self._after_sleep, immediate=True)
 
     def _after_sleep(self, _: object) -> None:
+        self._app.refresh(layout=True)
         if self.painter is not None:
             self.painter.forget()
             self._app.transcript.draw_soon()
