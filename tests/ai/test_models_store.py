@@ -181,7 +181,7 @@ def test_a_damaged_store_is_never_overwritten(tmp_path: Path) -> None:
 
 def test_times_are_read_in_every_form() -> None:
     assert time_ms("Thu, 01 Jan 1970 00:00:01 GMT") == time_ms("1970-01-01T00:00:01Z") == time_ms(1000) == 1000
-    assert time_ms("never") == time_ms("0001-01-01T00:00:00+23:59") == 0
+    assert time_ms("never") == time_ms("0001-01-01T00:00:00") == 0
     assert time_ms(10**400) == time_ms(float("inf")) == 0
 
 
