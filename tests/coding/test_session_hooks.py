@@ -1,6 +1,7 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.coding.scripted_pi import Scripted, run_scripted, text_of
 
@@ -11,6 +12,7 @@ from pinyon.agent.hook import AfterToolCallResult, BeforeToolCallResult
 from pinyon.ai.apis.faux import faux_assistant_message, faux_tool_call
 from pinyon.ai.content import TextContent
 from pinyon.ai.message import AgentMessage, AssistantMessage, CustomMessage, SystemMessage, UserMessage
+from pinyon.ai.model import ThinkingLevel
 from pinyon.coding.hooks import (
     CompactionAnswer,
     CompactionRequest,
@@ -218,3 +220,27 @@ def test_a_hook_may_answer_a_command_of_the_user(tmp_path: Path) -> None:
         assert entry.role == "bashExecution"
 
     run_scripted([], play, cwd=tmp_path, hooks=Shell())
+
+
+def test_every_change_of_the_thinking_level_is_told_once(tmp_path: Path) -> None:
+    class Hearing(SessionHooks):
+        def __init__(self) -> None:
+            self.levels: list[tuple[ThinkingLevel, ThinkingLevel]] = []
+
+        def thinking_level_selected(self, level: ThinkingLevel, previous: ThinkingLevel) -> None:
+            self.levels.append((level, previous))
+
+    hooks = Hearing()
+
+    async def play(scripted: Scripted) -> None:
+        session = scripted.session
+        reasoning = msgspec.structs.replace(scripted.faux.get_model(), id="thinking", reasoning=True)
+        await session.set_model(reasoning)
+        session.set_thinking_level("low")
+        session.set_thinking_level("low")
+        assert session.cycle_thinking_level() == "medium"
+        await session.set_model(scripted.faux.get_model())
+
+    run_scripted([], play, cwd=tmp_path, hooks=hooks, thinking_level="off")
+    assert hooks.levels[-3:] == [("low", hooks.levels[-3][1]), ("medium", "low"), ("off", "medium")]
+    assert all(level != previous for level, previous in hooks.levels)

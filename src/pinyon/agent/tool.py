@@ -186,7 +186,8 @@ class ToolDefinition(ToolDeclaration, kw_only=True):
 
     `prompt_snippet` is its line in the prompt's tool list (absent: not listed), `prompt_guidelines` are rules that hold
     while it is active. `default_active` False keeps a `direct` tool from being activated when it is registered.
-    `annotations` are the hints of the Model Context Protocol. `prepare_loadout` may rewrite what a request declares.
+    `annotations` are the hints of the Model Context Protocol. `prepare_loadout` is given
+    what each request declares (`pinyon.coding.loadout.Loadout`) while the tool is active, and may rewrite it.
     """
 
     execute: DefinitionExecute

@@ -7,7 +7,8 @@ connects; what can be asked stands in `SessionView`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -413,14 +414,16 @@ class AgentSession(SessionRuns):
         Raises `AuthError` when it has no credentials.
         """
         previous = self.model
-        self.selection.set_model(model, api_key, persist=persist)
+        with self._telling_level():
+            self.selection.set_model(model, api_key, persist=persist)
         if previous is None or previous.key != model.key:
             await self.hooks.model_selected(model, previous)
 
     async def cycle_model(self, direction: CycleDirection = "forward") -> ModelCycle | None:
         """Step to the next usable model, of the scoped ones where there are any; None where there is no other."""
         previous = self.model
-        cycle = self.selection.cycle_model(direction)
+        with self._telling_level():
+            cycle = self.selection.cycle_model(direction)
         if cycle is not None:
             await self.hooks.model_selected(cycle.model, previous)
         return cycle
@@ -431,11 +434,20 @@ class AgentSession(SessionRuns):
 
     def set_thinking_level(self, level: ThinkingLevel, *, persist: bool = False) -> None:
         """Change the thinking level, clamped to what the model supports; `persist` makes it the user's default."""
-        self.selection.set_thinking_level(level, persist=persist)
+        with self._telling_level():
+            self.selection.set_thinking_level(level, persist=persist)
 
     def cycle_thinking_level(self) -> ThinkingLevel | None:
         """Step to the next thinking level of the model; None where it does not reason."""
-        return self.selection.cycle_thinking_level()
+        with self._telling_level():
+            return self.selection.cycle_thinking_level()
+
+    @contextlib.contextmanager
+    def _telling_level(self) -> Iterator[None]:
+        previous = self.thinking_level
+        yield
+        if self.thinking_level != previous:
+            self.hooks.thinking_level_selected(self.thinking_level, previous)
 
     def set_active_tools_by_name(self, names: Sequence[str]) -> None:
         """Make exactly these tools active; unknown names are ignored. The model is told with the next turn."""

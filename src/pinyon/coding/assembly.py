@@ -27,7 +27,7 @@ from pinyon.coding.selection import ModelSelection
 from pinyon.coding.services import Services
 from pinyon.coding.system_prompt import SystemPrompt
 from pinyon.coding.tool_context import SessionToolContext
-from pinyon.coding.toolset import CallContext, NoTools, ToolChoice, Toolset
+from pinyon.coding.toolset import CallContext, MakeTool, NoTools, ToolChoice, Toolset
 from pinyon.coding.virtual_route import chosen_virtual, routed_stream
 from pinyon.env import ExecutionEnv
 from pinyon.resources.settings import SettingsManager
@@ -174,15 +174,28 @@ def _toolset(services: Services, tree: Session, parts: SessionParts, agent: Agen
         defaults=services.settings.get_default_tools(),
     )
     toolset = Toolset(context=context, choice=choice, on_change=run_with)
-    cwd, env, options = tree.get_cwd(), parts.execution_env, _tool_options(services.settings)
     if parts.base_tools is None:
-        toolset.offer_builtin(
-            TOOL_NAMES, lambda name: create_tool_definition(name, cwd, env=env, options=options.get(name))
-        )
+        toolset.offer_builtin(TOOL_NAMES, _builtin_maker(services.settings, tree, parts))
     else:
         toolset.register(map(definition_of, parts.base_tools))
     toolset.register(parts.custom_tools)
     return toolset
+
+
+def renew_session(services: Services, session: AgentSession, parts: SessionParts) -> None:
+    """Let a session go by settings and models that were read anew."""
+    settings, agent = services.settings, session.agent
+    agent.steering_mode, agent.follow_up_mode = settings.get_steering_mode(), settings.get_follow_up_mode()
+    agent.thinking_budgets, agent.transport = settings.get_thinking_budgets(), settings.get_transport()
+    session.selection.renew()
+    if parts.base_tools is None:
+        maker = _builtin_maker(settings, session.session, parts)
+        session.toolset.renew_builtin(maker, settings.get_default_tools())
+
+
+def _builtin_maker(settings: SettingsManager, tree: Session, parts: SessionParts) -> MakeTool:
+    cwd, env, options = tree.get_cwd(), parts.execution_env, _tool_options(settings)
+    return lambda name: create_tool_definition(name, cwd, env=env, options=options.get(name))
 
 
 def _tool_options(settings: SettingsManager) -> dict[str, dict[str, Any]]:

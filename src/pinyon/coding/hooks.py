@@ -228,8 +228,8 @@ class SessionHooks:
     async def model_selected(self, model: Model, previous: Model | None) -> None:
         """Hear of another model."""
 
-    async def thinking_level_selected(self, level: ThinkingLevel, previous: ThinkingLevel) -> None:
-        """Hear of another thinking level."""
+    def thinking_level_selected(self, level: ThinkingLevel, previous: ThinkingLevel) -> None:
+        """Hear of another thinking level. Levels change at once, so this cannot be waited for."""
 
     # the life of a session
 

@@ -14,14 +14,14 @@ from pinyon.ai.auth_storage import AuthStorage
 from pinyon.ai.model import Model, ThinkingLevel
 from pinyon.ai.model_registry import ModelRegistry
 from pinyon.ai.resolver import ScopedModel
-from pinyon.coding.assembly import SessionParts, assemble_session
+from pinyon.coding.assembly import SessionParts, assemble_session, renew_session
 from pinyon.coding.hooks import SessionHooks, SessionStart, ShutdownReason, SwitchReason
 from pinyon.coding.limit import Limits
 from pinyon.coding.services import ResourceOptions, Services, create_services
 from pinyon.coding.session_use import IfInUse, take_session
 from pinyon.coding.toolset import NoTools
 from pinyon.coding.user_interface import NoInterface, UserInterface
-from pinyon.errors import SessionError
+from pinyon.errors import AgentBusyError, SessionError
 from pinyon.extensions.event_bus import EventBus
 from pinyon.resources.settings import SettingsManager
 from pinyon.session.branch import fork_point
@@ -199,6 +199,23 @@ class PiAgent:
         fresh = [entry for entry in noticed if not any(entry is reported for reported in self._reported)]
         self._reported = list(noticed)
         return fresh
+
+    async def reload(self) -> None:
+        """Read settings, credentials, models and resources again; the active session goes on with them.
+
+        Its conversation, model, level and active tools stay; tools that are new among the defaults join them. Hooks
+        hear of an end and a start with the reason `reload`. Raises `AgentBusyError` while the session works.
+        """
+        session = self._session
+        if session is not None and (not session.is_idle or session.is_compacting):
+            raise AgentBusyError("the session is working; abort it or wait for its end before reloading")
+        if session is not None:
+            await session.hooks.shutdown("reload", None)
+        await self.services.reload()
+        await self.services.registry.refresh()
+        if session is not None:
+            renew_session(self.services, session, self._parts)
+            await session.hooks.session_started(SessionStart(reason="reload"))
 
     # Replacing the active session. Each asks the hooks first and opens its target next, so that a refusal or a bad
     # target leaves the active session as it is.

@@ -131,8 +131,8 @@ class RunDriver:
         agent.finish_turn = self._finish_turn
         # what nobody overrides is not called: some of these come with every delta or message
         self._hears_events = kind.on_agent_event is not SessionHooks.on_agent_event
-        if kind.transform_context is not SessionHooks.transform_context:
-            agent.transform_context = lambda messages, _: hooks.transform_context(messages)
+        self._transforms = kind.transform_context is not SessionHooks.transform_context
+        agent.transform_context = self._transform
         if kind.before_tool_call is not SessionHooks.before_tool_call:
             agent.before_tool_call = hooks.before_tool_call
         if kind.after_tool_call is not SessionHooks.after_tool_call:
@@ -256,6 +256,15 @@ class RunDriver:
         if self._forced_prompt is not None:
             context.messages = _with_prompt(context.messages, self._forced_prompt)
         return RequestUpdate(context=context, model=selection.model, thinking_level=selection.thinking_level)
+
+    async def _transform(self, messages: list[AgentMessage], signal: AbortSignal) -> list[AgentMessage]:
+        del signal
+        active = self._core.toolset.active
+        if any(tool.prepare_loadout is not None for tool in active):
+            from pinyon.coding.loadout import prepared_messages
+
+            messages = await prepared_messages(messages, active)
+        return await self._core.hooks.transform_context(messages) if self._transforms else messages
 
     def _emit_compaction(self, event: SessionEvent) -> None:
         self._core.events.emit(event)

@@ -113,6 +113,14 @@ class ModelSelection:
         if enabled and model.spec not in enabled and model.key not in [entry.model.key for entry in self.scoped_models]:
             self._settings.set_enabled_models([*enabled, model.spec])
 
+    def renew(self) -> None:
+        """Take the description of the model in force from the registry again, after that was read anew."""
+        if self.model is None or self._is_custom_stream:
+            return
+        self.model = self._registry.find(*self.model.key) or self.model
+        self.thinking_level = clamp_level(self.model, self.thinking_level)
+        self._mirror()
+
     def cycle_model(self, direction: CycleDirection = "forward") -> ModelCycle | None:
         """Step to the next usable model, through the scope where there is one; None where there is no other one."""
         scoped = [entry for entry in self.scoped_models if self._is_usable(entry.model)]

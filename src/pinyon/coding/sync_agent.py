@@ -47,6 +47,7 @@ class SyncPiAgent(Twin[PiAgent]):
     switch_session = Waits(PiAgent.switch_session)
     fork = Waits(PiAgent.fork)
     clone = Waits(PiAgent.clone)
+    reload = Waits(PiAgent.reload)
     import_from_jsonl = Waits(PiAgent.import_from_jsonl)
     set_rebind_session = Calls(PiAgent.set_rebind_session)
     set_before_session_invalidate = Calls(PiAgent.set_before_session_invalidate)

@@ -66,6 +66,10 @@ class ToolChoice:
         known = set(builtin)
         return [name for name in wanted if name in known and self.permits(name)]
 
+    def use_defaults(self, defaults: Sequence[str]) -> None:
+        """Let other built-in tools start active where nothing else was asked for."""
+        self._defaults = tuple(defaults)
+
     def permits(self, name: str) -> bool:
         """Whether a tool of this name may be active at all."""
         if any(fnmatchcase(name, pattern) for pattern in self._exclude) or f"-{name}" in self._edits:
@@ -102,18 +106,38 @@ class Toolset:
         self._choice = choice
         self._on_change = on_change
         self._makers: dict[str, MakeTool] = {}
+        self._builtin: MakeTool | None = None
         self._definitions: dict[str, ToolDefinition] = {}
         self._bound: dict[str, AgentTool] = {}
         self._active: list[str] = []
 
     def offer_builtin(self, names: Sequence[str], make: MakeTool) -> None:
         """Add the built-in tools of these names, each made when it is first needed; activate those that start so."""
+        self._builtin = make
+        self._make_with(names, make)
+        self._active += [name for name in self._choice.default_names(names) if name not in self._active]
+        self._changed()
+
+    def renew_builtin(self, make: MakeTool, defaults: Sequence[str]) -> None:
+        """Make the built-in tools anew and go by other defaults.
+
+        What is active stays; names that are new among the defaults join. Tools that took the place of built-in ones
+        keep it.
+        """
+        names = [name for name, maker in self._makers.items() if maker is self._builtin]
+        before = self._choice.default_names(names)
+        self._choice.use_defaults(defaults)
+        fresh = [name for name in self._choice.default_names(names) if name not in before]
+        self._builtin = make
+        self._make_with(names, make)
+        self._active += [name for name in fresh if name not in self._active]
+        self._changed()
+
+    def _make_with(self, names: Sequence[str], make: MakeTool) -> None:
         for name in names:
             self._makers[name] = make
             self._definitions.pop(name, None)
             self._bound.pop(name, None)
-        self._active += [name for name in self._choice.default_names(names) if name not in self._active]
-        self._changed()
 
     def register(self, definitions: Iterable[ToolDefinition]) -> None:
         """Add tools of a program or an extension; those that start active are activated at once."""

@@ -140,8 +140,7 @@ async def reload(app: PinyonApp, argument: str) -> None:
         return
     app.use_keymap(Keymap.load(app.start_options.agent_dir))
     services = app.pi.services
-    await services.reload()
-    await services.registry.refresh()
+    await app.pi.reload()
     reload_commands(app)
     desk.apply_settings()
     app.notify_user("Keys, settings, models and resources were read anew", "status")
