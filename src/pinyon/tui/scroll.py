@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from textual.strip import Strip
 
 from pinyon.tui.block.block import Block
-from pinyon.tui.canvas import blank
+from pinyon.tui.canvas import blank, clamped
 from pinyon.tui.tone import Tone
 
 _KEPT_BLOCKS = 300
@@ -93,7 +93,7 @@ class BlockList:
         block = slot.block
         key = (block.version, self.width, self.tone, number == 0)
         if slot.rows is None or slot.key != key:
-            rows = block.render(self.width, self.tone)
+            rows = [clamped(row, self.width) for row in block.render(self.width, self.tone)]
             is_apart = rows and number > 0 and not block.is_tight
             slot.rows = [blank(self.width), *rows] if is_apart else rows
             slot.key, slot.height = key, len(slot.rows)
