@@ -93,7 +93,7 @@ def test_a_package_of_the_project_waits_for_trust(home: Home) -> None:
     assert run(home, "uninstall", "-l", "../mine", "--approve")[0] == 0
 
 
-@pytest.mark.parametrize("command", ["install", "remove", "uninstall", "list", "update", "config"])
+@pytest.mark.parametrize("command", ["install", "remove", "uninstall", "list", "update", "config", "doctor"])
 def test_help_comes_before_everything_else(home: Home, command: str) -> None:
     code, out, err = run(home, command, "--nonsense", "a", "b", "c", "--help")
     assert (code, err) == (0, "")

@@ -11,6 +11,7 @@ RUNNERS = {
     "completion": "pinyon.cli.completion:run_completion",
     "config": "pinyon.cli.config_command:run_config",
     "demo": "pinyon.cli.demo:run_demo_command",
+    "doctor": "pinyon.cli.doctor.command:run_doctor",
     "install": "pinyon.cli.package_command:run_install",
     "list": "pinyon.cli.package_command:run_list",
     "remove": "pinyon.cli.package_command:run_remove",

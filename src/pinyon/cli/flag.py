@@ -218,6 +218,7 @@ COMMANDS: dict[str, Command] = {
         Command("uninstall", "the same as remove"),
         Command("update", "update packages, or with `--models` the list of models; see `pinyon update --help`"),
         Command("list", "list the packages of you and of the project"),
+        Command("doctor", "check what of your and the project's files is used, ignored or broken, and how to mend it"),
         Command("config", "show which skills, prompts, themes and extensions are used, and switch them on and off"),
         Command("mcp", "manage MCP servers", planned=True),
     )
