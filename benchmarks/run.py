@@ -51,6 +51,7 @@ class Case(NamedTuple):
     messages: int = 0
     skills: int = 0
     templates: int = 0
+    packages: int = 0
     typed: str = ""
     until: bytes = b""
     """A line for standard input, and what the line holds that its work is done with; then the input is closed."""
@@ -62,6 +63,15 @@ CASES = [
     Case("one turn, print mode", ["-p", *FLAGS, "--no-session", "Say hello"], "text"),
     Case("one turn, no resources", ["-p", *PLAIN, "--no-session", "Say hello"], "text"),
     Case("one turn, 200 skills", ["-p", *PLAIN, "--no-session", "Say hello"], "text", skills=200, templates=100),
+    Case("one turn, 20 packages", ["-p", *PLAIN, "--no-session", "Say hello"], "text", packages=20),
+    Case(
+        "one turn, all of these",
+        ["-p", *PLAIN, "--no-session", "Say hello"],
+        "text",
+        skills=200,
+        templates=100,
+        packages=20,
+    ),
     Case("50 tool calls, print mode", ["-p", *FLAGS, "go"], "tools"),
     Case("20,000 deltas, JSON mode", ["-p", "--mode", "json", *FLAGS, "--no-session", "go"], "deltas:20000"),
     Case("40,000 deltas, JSON mode", ["-p", "--mode", "json", *FLAGS, "--no-session", "go"], "deltas:40000"),
@@ -165,6 +175,7 @@ def scratch(case: Case) -> Iterator[tuple[dict[str, str], Path, Callable[[], Non
         project.mkdir()
         write_configuration(agent_dir, port)
         write_resources(agent_dir, case)
+        write_packages(agent_dir, case.packages)
         sessions = agent_dir / "sessions"
         prepared = Path(folder, "session.jsonl")
         if case.messages:
@@ -230,6 +241,25 @@ def write_resources(agent_dir: Path, case: Case) -> None:
         path = agent_dir / "prompts" / f"template-{number:03}.md"
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"---\ndescription: Template {number}\n---\nReview $1.\n{body}", encoding="utf-8")
+
+
+def write_packages(agent_dir: Path, count: int) -> None:
+    """Installed packages, every second one with a manifest, each with three skills and two prompt templates."""
+    settings = json.loads((agent_dir / "settings.json").read_text(encoding="utf-8"))
+    settings["packages"] = [f"git:git.example/owner/package-{number:02}" for number in range(count)]
+    (agent_dir / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+    for number in range(count):
+        root = agent_dir / "git" / "git.example" / "owner" / f"package-{number:02}"
+        for name in "abc":
+            folder = root / "skills" / f"{name}-{number:02}"
+            folder.mkdir(parents=True)
+            text = f"---\nname: {name}-{number:02}\ndescription: Does one thing well.\n---\nDo it.\n"
+            (folder / "SKILL.md").write_text(text, encoding="utf-8")
+        (root / "prompts").mkdir()
+        for name in "de":
+            (root / "prompts" / f"{name}-{number:02}.md").write_text("Review $1.\n", encoding="utf-8")
+        manifest = {"pi": {"skills": ["skills"], "prompts": ["prompts/*.md"]}} if number % 2 else {}
+        (root / "package.json").write_text(json.dumps({"name": root.name, "version": "1.0.0", **manifest}))
 
 
 def write_session(path: Path, project: Path, messages: int) -> None:
