@@ -33,7 +33,8 @@ async def choose_model(
     scope counts later too, when somebody steps through the models.
     """
     is_new = _is_new(tree)
-    scope = await _scope(args, services, warn) if can_cycle or (args.model is None and is_new) else []
+    is_wanted = can_cycle or args.models is not None or (args.model is None and is_new)
+    scope = await _scope(args, services, warn) if is_wanted else []
     choice = await _chosen(args, services, tree, warn, scope if is_new else [])
     choice.scoped_models = scope
     return choice
