@@ -8,7 +8,7 @@ import sys
 
 from pinyon._util.abort import AbortController
 from pinyon.ai.apis.faux import FauxProvider, faux_assistant_message
-from pinyon.coding.hooks import SessionHooks
+from pinyon.coding.hooks import SessionHooks, SessionStart
 from pinyon.coding.pi_agent import PiAgent
 from pinyon.modes.output import OutputGuard, OutputWriter
 from pinyon.modes.rpc.server import run_rpc_mode
@@ -17,12 +17,19 @@ from pinyon.session import InMemorySessionManager
 
 class Asking(SessionHooks):
     """`/ask` and `/late` notify what was answered to every dialog, `/show` shows something of every kind,
-    `/print` writes to standard output."""
+    `/print` writes to standard output.
+
+    With the argument `--ask` it asks when a session starts, and names the session after the answer.
+    """
 
     pi: PiAgent
 
     def is_command(self, name: str) -> bool:
         return name in ("ask", "show", "late", "print")
+
+    async def session_started(self, start: SessionStart) -> None:
+        if "--ask" in sys.argv:
+            self.pi.session.set_session_name(str(await self.pi.ui.confirm("Start?", start.reason)))
 
     async def run_command(self, name: str, args: str) -> None:
         ui = self.pi.ui
@@ -65,9 +72,8 @@ async def main() -> None:
         session_manager=InMemorySessionManager(), hooks=hooks, stream_fn=faux.stream, model=faux.get_model()
     )
     hooks.pi = pi
-    await pi.create_agent_session()
     with OutputGuard() as guard:
-        await run_rpc_mode(pi, writer=OutputWriter(guard.fd))
+        await run_rpc_mode(pi, writer=OutputWriter(guard.fd), open_session=pi.create_agent_session)
 
 
 if __name__ == "__main__":

@@ -246,6 +246,7 @@ def test_settings_and_the_pause_before_a_retry(home: Home, server: FakeServer) -
         assert (ended["success"], ended["attempt"], type(ended["finalError"])) == (False, 1, str)
         settled, answer = rpc.next(type="agent_settled"), done("ar", "abort_retry")
         assert (settled["aborted"], answer in rpc.lines) == (False, True)
+        assert rpc.close()[0] == 0
     stored = json.loads((home.agent_dir / "settings.json").read_text(encoding="utf-8"))
     assert (stored["steeringMode"], stored["compaction"]["enabled"], stored["retry"]["enabled"]) == ("all", True, True)
 

@@ -55,6 +55,32 @@ def test_what_commands_and_their_children_print_stays_out_of_the_protocol(home: 
     assert "printed by a child" in errors
 
 
+ASKING = [sys.executable, "-m", "tests.modes.asking_server", "--ask"]
+
+
+def test_a_question_at_the_start_can_be_answered_and_commands_wait_for_it(home: Home) -> None:
+    with RpcProcess(home, program=ASKING) as rpc:
+        rpc.send({"id": "s", "type": "get_state"})
+        asked = rpc.next(type="extension_ui_request", method="confirm")
+        rpc.send({"type": "extension_ui_response", "id": asked["id"], "confirmed": True})
+        assert rpc.next(type="session_info_changed")["name"] == "True"
+        assert rpc.next(type="response", id="s")["data"]["sessionName"] == "True"
+        rpc.send({"id": "n", "type": "new_session"})
+        asked = rpc.next(type="extension_ui_request", method="confirm")
+        assert asked["message"] == "new"
+        rpc.send({"type": "extension_ui_response", "id": asked["id"], "confirmed": False})
+        rpc.next(type="response", id="n")
+        assert rpc.data({"type": "get_state"})["sessionName"] == "False"
+        assert rpc.close() == (0, "")
+
+
+def test_a_question_at_the_start_does_not_outlive_the_input(home: Home) -> None:
+    with RpcProcess(home, program=ASKING) as rpc:
+        rpc.send({"id": "s", "type": "get_state"})
+        assert rpc.close() == (0, "")
+    assert rpc.lines[-1]["data"]["sessionName"] == "False"
+
+
 def test_responses_come_before_or_behind_what_they_start(rpc: RpcProcess, server: FakeServer) -> None:
     server.play([HALF])
     rpc.send({"id": "p", "type": "prompt", "message": "go"})

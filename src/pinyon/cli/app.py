@@ -11,9 +11,9 @@ import contextlib
 import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from pinyon._util.config import agent_dir, expand_home, is_offline
 from pinyon._util.terminal import strip_terminal_control
@@ -171,9 +171,15 @@ async def _serve_rpc(args: CliArgs, cwd: Path, fd: int) -> int:
     from pinyon.modes.output import OutputWriter
     from pinyon.modes.rpc.server import run_rpc_mode
 
-    pi = await start(args, cwd)
-    _tell_times()
-    return await run_rpc_mode(pi, writer=OutputWriter(fd))
+    prepared = await prepare(args, cwd)
+
+    async def open_session() -> None:
+        await prepared.open_session()
+        if message := prepared.pi.model_fallback_message:
+            warn(message)
+        _tell_times()
+
+    return await run_rpc_mode(prepared.pi, writer=OutputWriter(fd), open_session=open_session)
 
 
 def _tell_times() -> None:
@@ -192,6 +198,22 @@ async def start(
 
     `say(kind, message)` tells what was noticed on the way; `can_cycle`: somebody may step through the models.
     """
+    prepared = await prepare(args, cwd, say, can_cycle=can_cycle)
+    await prepared.open_session()
+    return prepared.pi
+
+
+class Prepared(NamedTuple):
+    """An agent whose session is chosen, and what makes it the active one."""
+
+    pi: PiAgent
+    open_session: Callable[[], Awaitable[None]]
+
+
+async def prepare(
+    args: CliArgs, cwd: Path, say: Callable[[Any, str], None] = _tell_notice, *, can_cycle: bool = True
+) -> Prepared:
+    """The first part of `start`: everything that needs nobody to answer questions."""
     from pinyon.cli.model_choice import choose_model
     from pinyon.cli.session_choice import choose_session
     from pinyon.coding.pi_agent import PiAgent
@@ -228,11 +250,14 @@ async def start(
         limits=_limits(args),
         if_in_use=args.if_in_use or "fail",
     )
-    session = await pi.create_agent_session(session=tree)
-    mark("agent")
-    if unknown := session.toolset.unknown_names:
-        warn(f"no tool is called {', '.join(map(repr, unknown))}; the tools are {', '.join(session.toolset.names)}")
-    return pi
+
+    async def open_session() -> None:
+        session = await pi.create_agent_session(session=tree)
+        mark("agent")
+        if unknown := session.toolset.unknown_names:
+            warn(f"no tool is called {', '.join(map(repr, unknown))}; the tools are {', '.join(session.toolset.names)}")
+
+    return Prepared(pi, open_session)
 
 
 def _limits(args: CliArgs) -> Limits:

@@ -77,6 +77,7 @@ class PiAgent:
         self.session_manager = session_manager
         self._parts = parts
         self._session: AgentSession | None = None
+        self._bind: SessionCallback | None = None
         self._rebind: SessionCallback | None = None
         self._is_disposed = False
         self.model_fallback_message: str | None = None
@@ -182,8 +183,14 @@ class PiAgent:
         assembled = await assemble_session(self.services, tree, self._parts)
         self._session = assembled.session
         self.model_fallback_message = assembled.fallback_message
+        if self._bind is not None:
+            await settled(self._bind(assembled.session))
         await assembled.session.hooks.session_started(start)
         return assembled.session
+
+    def set_bind_session(self, callback: SessionCallback | None) -> None:
+        """Call `callback(session)` with every session before its hooks hear of its start; it may be async."""
+        self._bind = callback
 
     def set_rebind_session(self, callback: Callable[[AgentSession], Awaitable[None] | None] | None) -> None:
         """Call `callback(session)` with every session that replaces the active one; it may be async."""

@@ -24,6 +24,13 @@ class RpcInterface:
     def __init__(self, send: Send) -> None:
         self._send = send
         self._open: dict[str, asyncio.Future[Mapping[str, Any]]] = {}
+        self._is_closed = False
+
+    def close(self) -> None:
+        """Nobody answers any more: questions, open and later ones, get their default."""
+        self._is_closed = True
+        for question in self._open.values():
+            _give_up(question)
 
     def take_response(self, response: Mapping[str, Any]) -> None:
         """Take an `extension_ui_response` line."""
@@ -80,7 +87,7 @@ class RpcInterface:
         timeout_s: float | None,
         signal: AbortSignal | None,
     ) -> Any:
-        if signal is not None and signal.aborted:
+        if self._is_closed or (signal is not None and signal.aborted):
             return default
         question_id = str(uuid4())
         question: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pinyon._util import json as _json
@@ -23,23 +23,33 @@ _BEHAVIORS: tuple[StreamingBehavior, ...] = ("steer", "followUp")
 
 
 async def run_rpc_mode(
-    pi: PiAgent, *, lines: AsyncIterator[bytes] | None = None, writer: OutputWriter | None = None
+    pi: PiAgent,
+    *,
+    lines: AsyncIterator[bytes] | None = None,
+    writer: OutputWriter | None = None,
+    open_session: Callable[[], Awaitable[object]] | None = None,
 ) -> int:
     """Serve `pi` until the input ends; returns the exit code. Disposes `pi`.
 
     `lines` are the commands (default: standard input), `writer` takes responses and events (default: descriptor 1).
+    `open_session()` makes the first session where there is none yet; questions that come up on the way can be answered,
+    and commands wait for its end. What it raises is raised here.
     """
     out = OutputWriter(1) if writer is None else writer
     server = _Server(pi, out)
-    server.attach(pi.session)
-    pi.set_rebind_session(server.attach)
+    if open_session is None:
+        server.attach(pi.session)
+    pi.set_bind_session(server.attach)
     pi.ui = server.ui
     try:
-        return await server.serve(read_lines(0) if lines is None else lines)
+        return await server.serve(read_lines(0) if lines is None else lines, open_session)
     except OutputClosedError:
         return 1
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from None
     finally:
         server.is_closing = True
+        server.ui.close()
         await pi.dispose()
         await out.flush()
         out.tell_fault()
@@ -51,6 +61,7 @@ class _Server:
     def __init__(self, pi: PiAgent, out: OutputWriter) -> None:
         self._pi = pi
         self._out = out
+        self._is_open = asyncio.Event()
         self.is_closing = False
         self.ui = RpcInterface(lambda line: out.write_json(_json.encode(line)))
 
@@ -63,12 +74,13 @@ class _Server:
         if not self.is_closing:
             self._out.write_json(_json.encode(event))
 
-    async def serve(self, lines: AsyncIterator[bytes]) -> int:
+    async def serve(self, lines: AsyncIterator[bytes], open_session: Callable[[], Awaitable[object]] | None) -> int:
         """Answer lines until there are no more or the reader of the answers is gone.
 
         A client that does not read its answers is not read from either, so that they do not pile up.
         """
         async with asyncio.TaskGroup() as tasks:
+            opening = tasks.create_task(self._open(open_session))
             running: set[asyncio.Task[None]] = set()
             async for line in lines:
                 if not await self._has_reader():
@@ -77,11 +89,19 @@ class _Server:
                 running.add(task)
                 task.add_done_callback(running.discard)
                 await asyncio.sleep(0)
+            self.ui.close()
+            await opening
+            await asyncio.sleep(0)  # commands that waited for the session get their turn
             self.is_closing = True
             await self._pi.session.abort()
             for task in tuple(running):
                 task.cancel()
         return 1 if self._out.closed.is_set() else 0
+
+    async def _open(self, open_session: Callable[[], Awaitable[object]] | None) -> None:
+        if open_session is not None:
+            await open_session()
+        self._is_open.set()
 
     async def _has_reader(self) -> bool:
         try:
@@ -104,6 +124,8 @@ class _Server:
         if command["type"] == "extension_ui_response":
             self.ui.take_response(command)
         else:
+            if not self._is_open.is_set():
+                await self._is_open.wait()
             await self._run(command)
 
     async def _run(self, command: Mapping[str, Any]) -> None:
