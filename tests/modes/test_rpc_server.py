@@ -99,6 +99,22 @@ def test_after_the_reader_of_the_answers_has_left_no_line_is_read(tmp_path: Path
     assert len(read) < 10
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs a pipe whose reader has left")
+def test_a_reader_that_leaves_ends_the_server_though_no_line_comes_any_more(tmp_path: Path) -> None:
+    read_end, write_end = os.pipe()
+
+    async def play(scripted: Scripted) -> int:
+        async def typed() -> AsyncIterator[bytes]:
+            os.close(read_end)
+            yield b'{"type":"get_commands"}'
+            await asyncio.Event().wait()
+
+        return await asyncio.wait_for(run_rpc_mode(scripted.pi, lines=typed(), writer=OutputWriter(write_end)), 20)
+
+    assert run_scripted([], play, cwd=tmp_path) == 1
+    os.close(write_end)
+
+
 def test_a_new_session_goes_on_being_heard(tmp_path: Path) -> None:
     lines = [{"type": "new_session"}, {"type": "set_session_name", "name": "next"}]
     written = served(tmp_path, lines)

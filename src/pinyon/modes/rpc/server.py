@@ -79,16 +79,13 @@ class _Server:
 
         A client that does not read its answers is not read from either, so that they do not pile up.
         """
+        running: set[asyncio.Task[None]] = set()
         async with asyncio.TaskGroup() as tasks:
             opening = tasks.create_task(self._open(open_session))
-            running: set[asyncio.Task[None]] = set()
-            async for line in lines:
-                if not await self._has_reader():
-                    break
-                task = tasks.create_task(self._answer(line))
-                running.add(task)
-                task.add_done_callback(running.discard)
-                await asyncio.sleep(0)
+            reading = tasks.create_task(self._read(lines, tasks, running))
+            watching = tasks.create_task(self._stop_without_reader(reading))
+            await asyncio.wait([reading])
+            watching.cancel()
             self.ui.close()
             await opening
             await asyncio.sleep(0)  # commands that waited for the session get their turn
@@ -97,6 +94,22 @@ class _Server:
             for task in tuple(running):
                 task.cancel()
         return 1 if self._out.closed.is_set() else 0
+
+    async def _read(
+        self, lines: AsyncIterator[bytes], tasks: asyncio.TaskGroup, running: set[asyncio.Task[None]]
+    ) -> None:
+        async for line in lines:
+            if not await self._has_reader():
+                return
+            task = tasks.create_task(self._answer(line))
+            running.add(task)
+            task.add_done_callback(running.discard)
+            await asyncio.sleep(0)
+
+    async def _stop_without_reader(self, reading: asyncio.Task[None]) -> None:
+        """The next line may never come, so a closed output does not wait for it."""
+        await self._out.closed.wait()
+        reading.cancel()
 
     async def _open(self, open_session: Callable[[], Awaitable[object]] | None) -> None:
         if open_session is not None:
