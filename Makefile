@@ -40,6 +40,7 @@ catalogue: $(DEV) ## build the data files of models anew from published data set
 
 bench: $(PACKAGE) ## measure; PI_CMD='…' puts the original's figures beside ours
 	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
+	$(BIN)/python benchmarks/sdk_sessions.py
 	$(BIN)/python benchmarks/session_open.py
 	$(BIN)/python benchmarks/search.py
 
