@@ -18,7 +18,7 @@ class Review:
 async def main() -> None:
     model = scripted_model(
         "I would say it is fine.",  # no JSON: sent back
-        '```json\n{"verdict": "approve", "score": 8, "remarks": ["Short and clear"]}\n```',
+        'Here it is: {"verdict": "approve", "score": 8, "remarks": ["Short and clear"]}',
         "I cannot tell.",
     )
     async with await PiAgent.create(
