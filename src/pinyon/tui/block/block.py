@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.strip import Strip
 
-from pinyon.tui.canvas import inset
+from pinyon.tui.canvas import blank, inset
 from pinyon.tui.tone import Tone
 
 if TYPE_CHECKING:
@@ -60,6 +60,11 @@ class Block:
 def padded(rows: list[Strip], tone: Tone) -> list[Strip]:
     """Rows with the blank columns that the settings ask for."""
     return inset(rows, tone.pad, tone.pad)
+
+
+def margin(tone: Tone) -> Strip | None:
+    """The blank columns at one side, None where the settings ask for none."""
+    return blank(tone.pad) if tone.pad else None
 
 
 def inner_width(width: int, tone: Tone) -> int:

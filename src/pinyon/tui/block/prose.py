@@ -7,7 +7,7 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
-from pinyon.tui.block.block import Block, inner_width, padded
+from pinyon.tui.block.block import Block, inner_width, margin, padded
 from pinyon.tui.canvas import blank, clean, inset, plain, text_rows
 from pinyon.tui.grapheme import fit
 from pinyon.tui.markdown.view import MarkdownView
@@ -65,7 +65,8 @@ class AnswerBlock(Block):
 
     def render(self, width: int, tone: Tone) -> list[Strip]:
         """The rendered Markdown."""
-        return padded(self._view.rows(inner_width(width, tone), tone, tone.style("text")), tone)
+        side = margin(tone)
+        return self._view.rows(inner_width(width, tone), tone, tone.style("text"), left=side, right=side)
 
     def plain_text(self) -> str:
         """The Markdown text."""
@@ -101,9 +102,10 @@ class ThinkingBlock(Block):
             return padded([plain(fit(label, inner_width(width, tone)), inner_width(width, tone), style)], tone)
         if width < 12:
             return self._view.rows(width, tone, style)
-        rows = self._view.rows(inner_width(width, tone) - 2, tone, style)
+        side = margin(tone)
         bar = plain("│ ", 2, tone.style("borderMuted"))
-        return padded([Strip.join([bar, row]) for row in rows], tone)
+        left = Strip.join([side, bar])
+        return self._view.rows(inner_width(width, tone) - 2, tone, style, left=left, right=side)
 
     def plain_text(self) -> str:
         """The thinking."""

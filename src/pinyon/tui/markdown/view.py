@@ -26,7 +26,8 @@ class MarkdownView:
             # nothing is parsed before it is seen
             self.text, self._settled, self._settled_chars = text, [text] if text.strip() else [], len(text)
         self._rows: list[Strip] = []
-        self._rendered = (0, 0, Tone(), _NONE)
+        self._rendered = 0
+        self._key: tuple[int, Tone, Style, Strip | None, Strip | None] = (0, Tone(), _NONE, None, None)
         if text and not is_final:
             self.set_text(text)
 
@@ -44,30 +45,39 @@ class MarkdownView:
             self._settled.append(tail)
             self._settled_chars = len(self.text)
 
-    def rows(self, width: int, tone: Tone, base: Style = _NONE) -> list[Strip]:
-        """The rows of the whole text."""
-        count, *key = self._rendered
-        if key != [width, tone, base] or count > len(self._settled):
+    def rows(
+        self, width: int, tone: Tone, base: Style = _NONE, *, left: Strip | None = None, right: Strip | None = None
+    ) -> list[Strip]:
+        """The rows of the whole text, `width` columns between what stands at their sides."""
+        key = (width, tone, base, left, right)
+        count = self._rendered
+        if key != self._key or count > len(self._settled):
             self._rows, count = [], 0
+        self._key = key
         for source in self._settled[count:]:
-            self._add(self._rows, markdown_rows(source, width, tone, base), width, base)
-        self._rendered = (len(self._settled), width, tone, base)
+            self._add(self._rows, markdown_rows(source, width, tone, base))
+        self._rendered = len(self._settled)
         tail = self.text[self._settled_chars :]
-        if not tail.strip():
-            return list(self._rows)
         rows = list(self._rows)
-        self._add(rows, _tail_rows(tail, width, tone, base), width, base)
+        if tail.strip():
+            self._add(rows, _tail_rows(tail, width, tone, base))
         return rows
 
-    @staticmethod
-    def _add(rows: list[Strip], more: tuple[Strip, ...], width: int, base: Style) -> None:
+    def _add(self, rows: list[Strip], more: tuple[Strip, ...]) -> None:
+        """Add rows with their sides; those that are settled are put together only once."""
+        width, _, base, left, right = self._key
         if rows and more:
-            rows.append(blank(width, base))
-        rows.extend(more)
+            more = (blank(width, base), *more)
+        if left is None and right is None:
+            rows.extend(more)
+            return
+        before, after = left or (), right or ()
+        columns = width + sum(side.cell_length for side in (left, right) if side is not None)
+        rows.extend(Strip([*before, *row, *after], columns) for row in more)
 
     def _restart(self) -> None:
         self._settled, self._settled_chars = [], 0
-        self._rendered = (0, 0, Tone(), _NONE)
+        self._rendered, self._key = 0, (0, Tone(), _NONE, None, None)
 
     def _settle(self) -> None:
         """Move every block of the tail but the last one to what is settled."""
