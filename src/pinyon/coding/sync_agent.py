@@ -50,6 +50,7 @@ class SyncPiAgent(Twin[PiAgent]):
     reload = Waits(PiAgent.reload)
     import_from_jsonl = Waits(PiAgent.import_from_jsonl)
     set_rebind_session = Calls(PiAgent.set_rebind_session)
+    set_bind_session = Calls(PiAgent.set_bind_session)
     set_before_session_invalidate = Calls(PiAgent.set_before_session_invalidate)
     take_unreported_diagnostics = Calls(PiAgent.take_unreported_diagnostics)
 
