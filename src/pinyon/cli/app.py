@@ -114,6 +114,8 @@ def _working_directory() -> Path:
 
 
 def _is_terminal() -> bool:
+    if os.environ.get("PINYON_WEB"):  # the screen goes to a page, through a driver of its own
+        return True
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 

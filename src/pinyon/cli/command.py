@@ -16,6 +16,7 @@ RUNNERS = {
     "list": "pinyon.cli.package_command:run_list",
     "remove": "pinyon.cli.package_command:run_remove",
     "uninstall": "pinyon.cli.package_command:run_remove",
+    "web": "pinyon.cli.web_command:run_web",
     "update": "pinyon.cli.update:run_update",
 }
 """Command → the function that takes the arguments behind it and gives the exit code."""

@@ -208,6 +208,7 @@ COMMANDS: dict[str, Command] = {
     command.name: command
     for command in (
         Command("demo", "watch a scripted model work with the real tools; needs no key and no network"),
+        Command("web", "show the interactive mode in a browser of this machine; see `pinyon web --help`"),
         Command("acp", "serve the Agent Client Protocol, for editors"),
         Command("completion", "print what lets bash, zsh or fish complete the options of pinyon"),
         Command("auth", "sign in to providers and out, print and check credentials; see `pinyon auth --help`"),

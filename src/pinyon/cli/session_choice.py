@@ -62,7 +62,8 @@ async def _stored_session(args: CliArgs, manager: LocalSessionManager, warn: Cal
         found = await manager.find_by_id(args.session_id)
         if found is not None:
             return await manager.open_session(found)
-        warn(f"there is no session {args.session_id!r} here; a new one gets that id")
+        if not os.environ.get("PINYON_WEB"):  # there the id was not chosen by a person
+            warn(f"there is no session {args.session_id!r} here; a new one gets that id")
         return await manager.create_session(id=args.session_id)
     return await manager.create_session()
 

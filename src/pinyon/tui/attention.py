@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from textual.timer import Timer
@@ -28,8 +28,15 @@ _MOST_CHARS = 200
 class Attention:
     """Writes to the terminal of the application. Each part is a setting of the user."""
 
-    def __init__(self, app: PinyonApp, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        app: PinyonApp,
+        environ: Mapping[str, str] | None = None,
+        *,
+        write: Callable[[str], object] | None = None,
+    ) -> None:
         self._app = app
+        self._write = write or app.write_terminal
         self._environ = os.environ if environ is None else environ
         self._progress: Timer | None = None
         self._title = ""
@@ -45,7 +52,7 @@ class Attention:
         title = _line(" - ".join(part for part in parts if part))
         if title and title != self._title and self._is_on(setting.TERMINAL_TITLE):
             self._title = title
-            self._app.write_terminal(f"\x1b]0;{title}\x07")
+            self._write(f"\x1b]0;{title}\x07")
 
     # Progress in the tab or the task bar.
 
@@ -57,10 +64,10 @@ class Attention:
         elif not is_busy and self._progress is not None:
             self._progress.stop()
             self._progress = None
-            self._app.write_terminal("\x1b]9;4;0\x07")
+            self._write("\x1b]9;4;0\x07")
 
     def _say_busy(self) -> None:
-        self._app.write_terminal("\x1b]9;4;3\x07")
+        self._write("\x1b]9;4;3\x07")
 
     # Notices.
 
@@ -74,9 +81,9 @@ class Attention:
         if kind in ("desktop", "both"):
             protocol = notice_protocol(self._environ)
             body = f"777;notify;Pinyon;{line.replace(';', ',')}" if protocol == "777" else f"9;{line}"
-            app.write_terminal(passed_through(f"\x1b]{body}\x07", self._environ))
+            self._write(passed_through(f"\x1b]{body}\x07", self._environ))
         if kind in ("bell", "both"):
-            app.write_terminal("\x07")
+            self._write("\x07")
         command = app.desk.setting(setting.TERMINAL_NOTIFY_COMMAND)
         if command and kind != "off":
             app.start(self._run(command, line))

@@ -48,6 +48,7 @@ class ScreenLogin:
 
     async def prompt(self, prompt: LoginPrompt) -> str:
         """The user's answer; raises `LoginCancelledError` when there is none."""
+        await asyncio.sleep(0)  # a panel that was just begun comes first, so that the question stands before it
         overlay = self._overlay(prompt)
         remove = prompt.signal.add_listener(lambda: overlay.finish(None)) if prompt.signal is not None else None
         try:
