@@ -184,3 +184,9 @@ print(*sorted({path.rpartition("/")[2] for path in opened if "/data/models/" in 
 def test_only_the_files_of_the_providers_in_question_are_read() -> None:
     done = subprocess.run([sys.executable, "-c", OPENED], capture_output=True, encoding="utf-8", check=True)
     assert done.stdout.split() == ["groq.json"]
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n", "\t "])
+def test_a_blank_variable_counts_as_not_set(blank: str) -> None:
+    assert environment_source(providers()["groq"], layered({"GROQ_API_KEY": blank})) is None
+    assert layered({"A": blank}, {"A": "below"})("A") == "below"

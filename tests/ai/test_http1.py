@@ -163,6 +163,10 @@ def test_a_host_header_of_the_caller_wins() -> None:
     assert b"Host: other" in encode_head("GET", "/", "h", {"hOst": "other"}, 0)
 
 
+def test_a_line_break_behind_a_key_is_left_out() -> None:
+    assert b"\r\nx-api-key: key\r\n" in encode_head("GET", "/", "x", {"x-api-key": " key\r\n"}, 0)
+
+
 @pytest.mark.parametrize(
     "headers", [{"a b": "x"}, {"": "x"}, {"a": "secret\r\nb: c"}, {"a": "secret\0"}, {"a": "secret→"}]
 )

@@ -254,3 +254,7 @@ def test_any_failure_after_an_abort_is_an_abort() -> None:
     assert event.reason == "aborted"
     assert failure_event(LiveAnswer(model()), OperationAbortedError(), None).reason == "aborted"
     assert failure_event(LiveAnswer(model()), ProviderError("x"), AbortController().signal).reason == "error"
+
+
+def test_a_credential_is_known_without_the_line_break_behind_it() -> None:
+    assert secrets_of({"x-api-key": "key-123\n"}, "key-123\n") == ["key-123", "key-123"]

@@ -42,11 +42,11 @@ class Resolution(msgspec.Struct, frozen=True):
 
 
 def layered(*layers: Mapping[str, str] | None) -> Lookup:
-    """Look a variable up in `layers`, first hit wins; empty values count as missing."""
+    """Look a variable up in `layers`, first hit wins; empty and blank values count as missing."""
     present = [layer for layer in layers if layer]
 
     def look_up(name: str) -> str | None:
-        return next((value for layer in present if (value := layer.get(name))), None)
+        return next((value for layer in present if (value := layer.get(name)) and value.strip()), None)
 
     return look_up
 

@@ -62,14 +62,15 @@ def _is_token(name: str) -> bool:
 
 
 def _checked_value(name: str, value: str) -> str:
-    # The value may be a credential, so the text names the header only.
+    # The value may be a credential, so the text names the header only. Keys from files often end in a line break.
+    value = value.strip()
     try:
         value.encode("latin-1")
     except UnicodeEncodeError:
         raise TransportError(f"the value of request header {name!r} has characters beyond Latin-1", "request") from None
     if any(char in value for char in "\r\n\0"):
         raise TransportError(f"the value of request header {name!r} contains a line break or NUL", "request")
-    return value.strip()
+    return value
 
 
 def split_head(received: bytes) -> tuple[bytes, bytes] | None:

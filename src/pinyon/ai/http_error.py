@@ -198,7 +198,7 @@ def secrets_of(headers: Mapping[str, str], api_key: str | None = None) -> list[s
     for name, value in headers.items():
         if any(part in name.lower() for part in _SECRET_HEADER_PARTS):
             found += [value, value.partition(" ")[2]]
-    return [secret for secret in found if secret]
+    return [secret for secret in map(str.strip, found) if secret]
 
 
 def error_text(error: BaseException, secrets: Iterable[str] = ()) -> str:
