@@ -43,6 +43,7 @@ bench: $(PACKAGE) ## measure; PI_CMD='…' puts the original's figures beside ou
 	$(BIN)/python benchmarks/sdk_sessions.py
 	$(BIN)/python benchmarks/session_open.py
 	$(BIN)/python benchmarks/search.py
+	$(BIN)/python benchmarks/rpc_stress.py
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
