@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import time
 from collections.abc import Awaitable, Coroutine
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,10 +18,10 @@ from textual.app import App, ComposeResult
 from textual.containers import Vertical
 from textual.driver import Driver
 from textual.screen import Screen
-from textual.timer import Timer
 
+from pinyon.tui.announcer import Announcer
 from pinyon.tui.attention import Attention
-from pinyon.tui.block.notice import NoticeBlock
+from pinyon.tui.block.notice import NoticeKind
 from pinyon.tui.command.command import CommandTable, SlashCommand
 from pinyon.tui.completer import Completer
 from pinyon.tui.editor.completion import CommandSource, FileSource, FolderSource
@@ -41,7 +40,7 @@ from pinyon.tui.place import home_short
 from pinyon.tui.router import Router
 from pinyon.tui.seam import AppSeam
 from pinyon.tui.search_bar import SearchBar
-from pinyon.tui.spinner import FRAME_S, Spinner
+from pinyon.tui.spinner import Spinner
 from pinyon.tui.start import InteractiveStart
 from pinyon.tui.tone import Tone
 from pinyon.tui.transcript import Transcript
@@ -52,10 +51,6 @@ if TYPE_CHECKING:
     from pinyon.coding.pi_agent import PiAgent
     from pinyon.tui.desk import Desk
 
-NoticeKind = Literal["status", "info", "warning", "error"]
-_HINT_S = 2.5
-_FOOTER_S = 0.1
-_TOOL_CLOCK_S = 1.0
 _LAST_WORDS_S = 5.0
 
 
@@ -93,7 +88,8 @@ class PinyonApp(App[int], inherit_bindings=False):
         self.history = PromptHistory(start.agent_dir / HISTORY_FILE if start.agent_dir is not None else None)
         self.editing = Editing(self.editor, self.history, lambda: self.keymap)
         self.commands = CommandTable()
-        self.spinner = Spinner(self._spinner_changed)
+        self.announcer = Announcer(self)
+        self.spinner = Spinner(self.announcer.spinner_changed)
         self.overlays = OverlayStack(self.slot, self.editor)
         self.completer = self._make_completer()
         self.router = Router(self)
@@ -105,12 +101,6 @@ class PinyonApp(App[int], inherit_bindings=False):
         self.early_prompts: list[str] = []
         self.statuses: dict[str, str] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._ticker: Timer | None = None
-        self._footer_timer: Timer | None = None
-        self._hint_timer: Timer | None = None
-        self._hint = ""
-        self._last_tool_tick = 0.0
-        self._last_status: NoticeBlock | None = None
         self._is_expanded = False
 
     def _make_completer(self) -> Completer:
@@ -316,66 +306,19 @@ class PinyonApp(App[int], inherit_bindings=False):
 
     def notify_user(self, text: str, kind: NoticeKind = "info") -> None:
         """Say something in the transcript; a status takes the place of the one right before it."""
-        last = self.transcript.blocks[-1] if self.transcript.blocks else None
-        if kind == "status" and last is not None and last is self._last_status:
-            self._last_status.set_text(text)
-            return
-        block = NoticeBlock(kind, text)
-        if kind == "status":
-            self._last_status = block
-        self.transcript.add(block)
+        self.announcer.notify(text, kind)
 
     def hint(self, text: str) -> None:
         """Say something in the border of the editor for a moment."""
-        self._hint = text
-        if self._hint_timer is not None:
-            self._hint_timer.stop()
-        self._hint_timer = self.set_timer(_HINT_S, self._end_hint)
-        self._show_status()
-
-    def _end_hint(self) -> None:
-        self._hint, self._hint_timer = "", None
-        self._show_status()
+        self.announcer.hint(text)
 
     def say_starting(self) -> None:
         """Tell that a prompt cannot be sent yet."""
         self.hint("Still starting; your text is kept")
 
-    # What moves.
-
-    def _spinner_changed(self) -> None:
-        if self.spinner.is_active and self._ticker is None:
-            self._ticker = self.set_interval(FRAME_S, self._tick)
-        elif not self.spinner.is_active and self._ticker is not None:
-            self._ticker.stop()
-            self._ticker = None
-        self._show_status()
-
-    def _tick(self) -> None:
-        self._show_status()
-        now = time.monotonic()
-        if self.desk is not None and now - self._last_tool_tick >= _TOOL_CLOCK_S:
-            self._last_tool_tick = now
-            for block in self.desk.conversation.running_tools():
-                block.changed()
-
-    def _show_status(self) -> None:
-        if not self.is_running:
-            return
-        hint = [(f" {self._hint} ", "muted")] if self._hint else []
-        self.editor.status = hint or self.spinner.parts()
-        self.editor.update_rows()
-
     def footer_soon(self) -> None:
         """Bring the footer up to date within a moment."""
-        if self._footer_timer is None and self.is_running:
-            self._footer_timer = self.set_timer(_FOOTER_S, self._update_footer)
-
-    def _update_footer(self) -> None:
-        self._footer_timer = None
-        if self.desk is not None:
-            self.footer.facts = self.desk.facts()
-            self.footer.update_rows()
+        self.announcer.footer_soon()
 
     def on_terminal_reply(self, event: TerminalReply) -> None:
         """Use the colours that the terminal tells of."""

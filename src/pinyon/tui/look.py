@@ -123,13 +123,8 @@ class Look:
             return
         if self.painter is not None:
             self.painter.clear()
-        self.painter = ImagePainter(protocol, self._write) if protocol is not None else None
+        self.painter = ImagePainter(protocol, self._app.write_terminal) if protocol is not None else None
         self._app.transcript.on_pictures = self.painter.paint if self.painter is not None else None
-
-    def _write(self, text: str) -> None:
-        driver = self._app._driver  # noqa: SLF001 - the only way to the terminal
-        if driver is not None:
-            driver.write(text)
 
     def preview(self, theme: str | None) -> None:
         """Draw in another theme for now; None goes back to what the settings say."""
@@ -175,8 +170,7 @@ class Look:
         self.apply()
 
     def _ask_again(self) -> None:
-        if not self._app.is_headless:
-            self._write(QUESTION)
+        self._app.write_terminal(QUESTION)
         self.apply()
 
     def _watch_file(self) -> None:

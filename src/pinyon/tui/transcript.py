@@ -78,6 +78,11 @@ class Transcript(Widget, can_focus=False):
         """All blocks, oldest first."""
         return [slot.block for slot in self.list.slots]
 
+    @property
+    def last_block(self) -> Block | None:
+        """The newest block."""
+        return self.list.slots[-1].block if self.list.slots else None
+
     def add(self, block: Block, before: Block | None = None) -> None:
         """Add a block at the end, or before another."""
         block.on_change = self._on_block_change
