@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -211,6 +212,24 @@ def test_an_npm_package_brings_skills_without_running_scripts(place: Place, monk
     asyncio.run(manager(place).remove("npm:first"))
     assert names(place.load())["skills"] == ["second"]
     assert left_over(place.agent) == []
+
+
+@pytest.mark.skipif(shutil.which("npm") is None, reason="needs npm")
+def test_npm_itself_installs_into_the_shared_tree(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PI_OFFLINE", raising=False)
+    for name, value in {"offline": "true", "cache": str(tmp_path / "cache"), "userconfig": os.devnull}.items():
+        monkeypatch.setenv(f"npm_config_{name}", value)
+    scripts = {"postinstall": f"touch {tmp_path / 'ran'}"}
+    manifest = {"name": "real-tools", "version": "1.0.0", "scripts": scripts}
+    folder = write_tree(tmp_path / "source", {**CONTENT, "package.json": json.dumps(manifest)})
+    subprocess.run(["npm", "pack", "--silent", "--pack-destination", str(tmp_path)], cwd=folder, check=True)
+    asyncio.run(manager(place).install(f"npm:real-tools@file:{tmp_path}/real-tools-1.0.0.tgz"))
+    assert names(place.load()) == {"skills": ["one"], "prompts": ["hello"], "themes": ["sea"]}
+    assert not (tmp_path / "ran").exists()
+    asyncio.run(manager(place).remove("npm:real-tools"))
+    assert names(place.load())["skills"] == []
 
 
 def write_fake_npm(home: Path) -> Path:

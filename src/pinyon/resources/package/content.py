@@ -69,12 +69,27 @@ def _globbed(root: Path, glob: str) -> Iterator[Path]:
 
 
 def _inside(root: Path, paths: Iterator[Path], told: list[ResourceDiagnostic]) -> list[Path]:
-    real_root = os.path.realpath(root)
     found: dict[Path, None] = {}
+    plain = {str(root)}
     for path in paths:
-        if Path(os.path.realpath(path)).is_relative_to(real_root):
+        if _is_plainly_inside(str(path), plain) or _is_really_inside(path, root):
             found[path] = None
         else:
             message = f"package {str(root)!r} names {str(path)!r}, which is outside of it; it is not used"
             told.append(ResourceDiagnostic("warning", message, str(path)))
     return list(found)
+
+
+def _is_plainly_inside(path: str, plain: set[str]) -> bool:
+    """Whether a path leads into the package without a link; `plain` are the folders of which that is known."""
+    if path in plain:
+        return True
+    parent, name = os.path.split(path)
+    is_plain = name not in ("", "..") and _is_plainly_inside(parent, plain) and not os.path.islink(path)  # noqa: PTH114 - hot
+    if is_plain:
+        plain.add(path)
+    return is_plain
+
+
+def _is_really_inside(path: Path, root: Path) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
