@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pinyon.resources.diagnostic import ResourceCollision, ResourceDiagnostic
     from pinyon.resources.loader import DefaultResourceLoader, LoaderOptions, ResourceLoader, ResourcePaths
     from pinyon.resources.named_resource import LoadedPrompts, LoadedSkills, LoadedThemes
+    from pinyon.resources.package.manager import ListedPackage, PackageManager, PackageUpdate
     from pinyon.resources.prompt_source import load_append_prompt, load_system_prompt
     from pinyon.resources.prompt_template import PromptTemplate
     from pinyon.resources.settings import (
@@ -46,11 +47,14 @@ __all__ = [
     "ContextFiles",
     "DefaultResourceLoader",
     "FileSettingsStorage",
+    "ListedPackage",
     "LoadedPrompts",
     "LoadedSkills",
     "LoadedThemes",
     "LoaderOptions",
     "MemorySettingsStorage",
+    "PackageManager",
+    "PackageUpdate",
     "ProjectTrust",
     "PromptTemplate",
     "ProviderRetrySettings",
@@ -96,6 +100,7 @@ __getattr__, __dir__, _names = lazy_exports(
         "pinyon.resources.loader": ("DefaultResourceLoader", "LoaderOptions", "ResourceLoader", "ResourcePaths"),
         "pinyon.resources.named_resource": ("LoadedPrompts", "LoadedSkills", "LoadedThemes"),
         "pinyon.resources.prompt_template": ("PromptTemplate",),
+        "pinyon.resources.package.manager": ("ListedPackage", "PackageManager", "PackageUpdate"),
         "pinyon.resources.prompt_source": ("load_append_prompt", "load_system_prompt"),
         "pinyon.resources.settings": (
             "CompactionSettings",
