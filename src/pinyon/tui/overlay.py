@@ -60,9 +60,10 @@ class Overlay(RowsWidget, can_focus=True):
         rule = plain("─" * width, width, self.tone.style("border"))
         head = []
         for number, line in enumerate(self.title.split("\n") if self.title else []):
+            style = self.tone.style("muted") if number else self.tone.style("accent", bold=True)
             if number == 0 and self.deadline is not None:
                 line = f"{line} ({max(0, round(self.deadline - time.monotonic()))}s)"  # noqa: PLW2901
-            head += text_rows(Text(f" {line}", style=self.tone.style("accent", bold=True)), width)
+            head += text_rows(Text(f" {line}", style=style), width)
         tail = [plain(fit(f" {hint}", width), width, self.tone.style("dim"))] if hint else []
         return [rule, *head, *body, *tail, rule]
 

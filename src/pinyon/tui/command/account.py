@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from pinyon.ai.credential import OAuthCredential
 from pinyon.ai.local_server import LOCAL_PROVIDERS
 from pinyon.ai.oauth import login_problem
-from pinyon.ai.provider import canonical_id, default_models, find_provider
+from pinyon.ai.provider import canonical_id, default_models, find_provider, list_order
 from pinyon.errors import PinyonError
 from pinyon.tui.command.command import SlashCommand
 from pinyon.tui.selector import Choice, Selector
@@ -83,7 +83,7 @@ async def login_by(app: PinyonApp, way: Way) -> bool:
             Choice(each, registry.get_provider_display_name(each), note=_status(registry, each, way), search=each)
             for each in _providers(registry, way)
         ]
-        choices.sort(key=lambda choice: choice.label.casefold())
+        choices.sort(key=lambda choice: list_order(choice.value, choice.label))
         provider = await app.ask(Selector(title, choices))
         if provider is None:
             return False

@@ -48,6 +48,7 @@ class SessionList(Selector):
         self._status: tuple[str, str, float] | None = None
         self._renaming: TextField | None = None
         self._asks_delete = False
+        self._was_moved = False
         self.shows_all = False
         self.shows_paths = False
         self.named_only = False
@@ -91,9 +92,10 @@ class SessionList(Selector):
         self._rearrange()
 
     def _rearrange(self) -> None:
-        chosen = self.chosen.value if self.chosen is not None else self._current
+        chosen = self.chosen.value if self.chosen is not None else None
         self.refilter()
-        self.select(chosen)
+        if self._was_moved:
+            self.select(chosen)
         self.update_rows()
 
     def finish(self, value: object) -> None:
@@ -194,6 +196,10 @@ class SessionList(Selector):
             super().handle(key, character)
             return
         self.update_rows()
+
+    def moved(self) -> None:
+        """Stay where the user went while more sessions are read."""
+        self._was_moved = True
 
     def act(self, action: str) -> None:
         """Change the list, or begin to change a session."""

@@ -139,7 +139,7 @@ class SettingList(Selector):
         value, default = self._read(item), shown_value(item.default)
         more = "" if values_of(item) else "…"
         detail = f"{item.key}: {item.kind.label} · default {default}{self._source(item)}"
-        doc = item.doc[:1].upper() + item.doc[1:]
+        doc = (item.doc[:1].upper() + item.doc[1:]).replace("`", "")
         return Choice(item, doc, note=shown_value(value) + more, search=item.key, detail=detail)
 
     def handle(self, key: str, character: str | None) -> None:

@@ -152,7 +152,7 @@ class TreeList(Selector):
             "app.message.copy": "copies",
         }
         keys = " · ".join(f"{hint(action)} {name}" for action, name in names.items() if hint(action))
-        return f"{hint('tui.select.confirm')} goes there · {keys} · {hint('tui.select.cancel')} closes"
+        return f"{hint('tui.select.confirm')} goes there · {keys}"
 
     # Keys.
 
