@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -449,3 +450,29 @@ def test_a_growing_session_projects_like_one_that_was_just_read(steps: list[tupl
             assert [entry.source.id for entry in projection.entries] == [entry.source.id for entry in fresh.entries]
             assert projection.thinking_level == fresh.thinking_level
             assert projection.model == fresh.model
+
+
+def test_the_number_of_messages_follows_every_kind_of_entry(tmp_path: Path) -> None:
+    session = Session.in_memory(tmp_path)
+
+    first = session.append_message({"role": "user", "content": "one", "timestamp": 1})
+    steps: list[Callable[[], object]] = [
+        lambda: session.append_thinking_level_change("low"),
+        lambda: session.append_message({"role": "user", "content": "two", "timestamp": 2}),
+        lambda: session.append_custom_message_entry("x", "shown", True),
+        lambda: session.append_label_change(first, "here"),
+        lambda: session.append_custom_entry("x", {"a": 1}),
+        lambda: session.append_context_edit(first, None),
+        lambda: session.append_message({"role": "user", "content": "three", "timestamp": 3}),
+        lambda: session.append_compaction("summary", None, 10),
+        lambda: session.append_message({"role": "user", "content": "four", "timestamp": 4}),
+        lambda: session.branch(first),
+        lambda: session.append_message({"role": "user", "content": "five", "timestamp": 5}),
+    ]
+    counts = []
+    for step in steps:
+        step()
+        counts.append((session.get_leaf_id(), session.build_session_projection().message_count))
+    for leaf, count in counts:
+        session.branch(leaf or "")
+        assert count == len(session.build_session_projection().messages)

@@ -7,7 +7,6 @@ import contextlib
 
 import msgspec
 
-from pinyon._util.secret import redact
 from pinyon.ai.auth_backend import CredentialBackend, FileBackend
 from pinyon.ai.auth_text import parse_entries
 from pinyon.ai.credential import Credential, OAuthCredential, credential_from_wire
@@ -80,6 +79,8 @@ async def _refresh_in_time(
     except TimeoutError:
         raise OAuthError(f"{doing} took longer than {REFRESH_TIMEOUT_S:g} s; try again") from None
     except Exception as error:  # noqa: BLE001 - flows may be extensions, and servers echo tokens
+        from pinyon._util.secret import redact
+
         reason = redact(str(error), [credential.access, credential.refresh])
         hint = " (an earlier renewal was interrupted, so the old token may be used up)" if was_interrupted else ""
         raise OAuthError(f"{doing} failed: {reason}{hint}; try again or sign in again") from None

@@ -71,7 +71,9 @@ def _shared_folders(cwd: Path) -> Iterator[Path]:
 
 
 def _is_same(folder: Path, other: Path | None) -> bool:
-    return other is not None and (folder == other or os.path.realpath(folder) == os.path.realpath(other))
+    if other is None or folder == other:
+        return other is not None
+    return os.path.exists(folder) and os.path.realpath(folder) == os.path.realpath(other)  # noqa: PTH110 - runs often
 
 
 def find_resources(

@@ -144,7 +144,8 @@ class Branch:
                 found.append(message if isinstance(message, SystemMessage) else None)
         return [message for message in found if message is not None]
 
-    def count_messages(self) -> int:
+    @cached_property
+    def message_count(self) -> int:
         """How many messages there are; most are counted without decoding them."""
         if "groups" in self.__dict__:
             return sum(map(len, self.groups))
@@ -186,6 +187,11 @@ class Branch:
         if "groups" in self.__dict__:
             added = self._messages_of(len(self.items), position)
             longer.__dict__.update(items=[*self.items, position], edits=self.edits, groups=[*self.groups, added])
+        added_kind = self._table.kinds[position]
+        is_countable = added_kind not in _DECODED_KINDS and kind.CONTEXT_EDIT not in self._table.kinds
+        if is_countable and "message_count" in self.__dict__:
+            is_message = kind.SYSTEM <= added_kind <= kind.LAST_MESSAGE
+            longer.__dict__["message_count"] = self.message_count + is_message
         return longer
 
 
@@ -218,7 +224,7 @@ class SessionProjection:
     @property
     def message_count(self) -> int:
         """How many messages there are; does not decode them."""
-        return self._branch.count_messages()
+        return self._branch.message_count
 
     @property
     def thinking_level(self) -> str:
