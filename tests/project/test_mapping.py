@@ -22,7 +22,7 @@ NAMES: dict[str, str] = {
     "create_write_tool create_grep_tool create_find_tool create_ls_tool",
     "pinyon.prompt": "build_system_prompt BuildSystemPromptOptions",
     "pinyon.resources": "ContextFile load_project_context_files Skill ResourceDiagnostic "
-    "format_skills_for_prompt SettingsManager",
+    "format_skills_for_prompt SettingsManager load_skills load_skills_with_diagnostics load_skills_with_trust",
     "pinyon.images": "detect_supported_image_mime_type_from_file ProcessImageResult ResizeResult resize_image_decision",
     "pinyon.models": "resolve_model ResolvedModel resolve_model_pattern",
     "pinyon.tools.operations": "BashExecOptions BashOperations create_local_bash_operations env_bash_operations "

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from pinyon.resources.settings_storage import FileSettingsStorage, MemorySettingsStorage, SettingsStorage
     from pinyon.resources.skill import Skill, format_skills_for_prompt
+    from pinyon.resources.skill_folder import load_skills, load_skills_with_diagnostics, load_skills_with_trust
     from pinyon.resources.source_info import SourceInfo
     from pinyon.resources.theme import Theme
     from pinyon.resources.trust import TrustDecision, decide_project_trust, has_gated_resources
@@ -81,6 +82,9 @@ __all__ = [
     "has_gated_resources",
     "load_append_prompt",
     "load_project_context_files",
+    "load_skills",
+    "load_skills_with_diagnostics",
+    "load_skills_with_trust",
     "load_system_prompt",
     "read_trust_decision",
     "save_trust_decisions",
@@ -116,6 +120,11 @@ __getattr__, __dir__, _names = lazy_exports(
             "SettingsStorage",
         ),
         "pinyon.resources.skill": ("Skill", "format_skills_for_prompt"),
+        "pinyon.resources.skill_folder": (
+            "load_skills",
+            "load_skills_with_diagnostics",
+            "load_skills_with_trust",
+        ),
         "pinyon.resources.source_info": ("SourceInfo",),
         "pinyon.resources.theme": ("Theme",),
         "pinyon.resources.trust": ("TrustDecision", "decide_project_trust", "has_gated_resources"),
