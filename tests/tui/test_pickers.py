@@ -543,3 +543,25 @@ def test_a_resource_is_switched_off_and_on_again(tmp_path: Path) -> None:
         return before, True, commands.get("greet") is not None
 
     assert on_stage(tmp_path, play) == (True, True, True)
+
+
+# Every size.
+
+
+@pytest.mark.parametrize("size", [(20, 8), (40, 15), (80, 24), (200, 60)])
+@pytest.mark.parametrize("command", ["model", "settings", "theme", "tree", "resume", "fork", "login", "scoped-models"])
+def test_lists_fit_every_screen_and_leave_the_footer(tmp_path: Path, command: str, size: tuple[int, int]) -> None:
+    async def play(running: Stage) -> tuple[str, list[int]]:
+        await running.say("a prompt with 日本語 and 👩‍👩‍👧 in it, long enough for a narrow screen")
+        running.app.run_command(command)
+        await running.until(lambda: running.app.overlays.front is not None)
+        await running.press("down", "pageDown", "up")
+        await running.drawn()
+        front = running.app.overlays.front
+        assert front is not None
+        return running.screen, [row.cell_length for row in front.build(size[0])]
+
+    screen, widths = on_stage(tmp_path, play, faux_assistant_message("**bold**"), size=size)
+    assert set(widths) <= set(range(size[0] + 1))
+    if size[1] >= 15:
+        assert "faux-1" in screen.split("\n")[-1]

@@ -78,6 +78,20 @@ def test_a_line_that_was_typed_before_the_screen_is_there_is_a_prompt_of_its_own
         program.close()
 
 
+def test_the_setting_for_line_by_line_is_followed(home: Path) -> None:
+    folder = home / ".pi" / "agent"
+    folder.mkdir(parents=True)
+    (folder / "settings.json").write_text('{"tuiMode": "regular"}', encoding="utf-8")
+    program = Program(home)
+    try:
+        program.until("Type a line and press Enter")
+        os.write(program.master, b"/quit\n")
+        assert program.end() == 0
+        assert b"\x1b[?1049h" not in program.seen
+    finally:
+        program.close()
+
+
 def test_a_start_that_fails_says_why_on_the_normal_screen(home: Path) -> None:
     program = Program(home, "--session", "no-such-session")
     try:

@@ -33,6 +33,23 @@ def _settled_session(args: CliArgs, cwd: Path) -> bool:
     return settle_session(args, cwd)
 
 
+def _is_plain(args: CliArgs, cwd: Path) -> bool:
+    """Whether to go line by line: flag, terminal, then setting, which most files do not hold and cost nothing then."""
+    if args.tui_mode is not None or os.environ.get("TERM") == "dumb":
+        return args.tui_mode == "regular" or os.environ.get("TERM") == "dumb"
+    folder = agent_dir()
+    try:
+        has_setting = folder is not None and b"tuiMode" in (folder / "settings.json").read_bytes()
+    except OSError:
+        return False
+    if not has_setting:
+        return False
+    from pinyon.resources.setting import TUI_MODE
+    from pinyon.resources.settings import SettingsManager
+
+    return SettingsManager.create(cwd, folder, project_trusted=False).get(TUI_MODE) == "regular"
+
+
 def run_interactive_mode(args: CliArgs, cwd: Path) -> int:
     """Draw a first picture at once; everything slow happens behind it.
 
@@ -43,7 +60,7 @@ def run_interactive_mode(args: CliArgs, cwd: Path) -> int:
     args.session_trust = _settled_trust(args, cwd)
     if not _settled_session(args, cwd):
         return 0
-    is_plain = args.tui_mode == "regular" or os.environ.get("TERM") == "dumb"
+    is_plain = _is_plain(args, cwd)
     first = FirstPaint(None) if is_plain else paint_first(cwd)
     try:
         from pinyon.tui.start import InteractiveStart, StartNotice, StartPrompt

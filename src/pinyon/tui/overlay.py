@@ -16,6 +16,10 @@ from pinyon.tui.keymap import Keymap
 from pinyon.tui.rows import RowsWidget
 from pinyon.tui.tone import Tone
 
+DOCK_SHARE = 0.85
+"""How much of the screen everything below the transcript may take."""
+_CRAMPED_ROWS = 20
+
 
 class Overlay(RowsWidget, can_focus=True):
     """Base: a title, rows, keys, and a result that is awaited. None is the result of closing it."""
@@ -53,7 +57,12 @@ class Overlay(RowsWidget, can_focus=True):
 
     def max_rows(self, *, reserved: int) -> int:
         """How many rows a list may have so that everything else stays on the screen."""
-        return max(1, min(10, self.app.size.height - reserved))
+        return max(1, min(10, int(self.app.size.height * DOCK_SHARE) - reserved))
+
+    @property
+    def is_cramped(self) -> bool:
+        """Whether the screen is too low for anything but the list."""
+        return self.app.size.height < _CRAMPED_ROWS
 
     def framed(self, body: list[Strip], width: int, hint: str) -> list[Strip]:
         """Rows between two rules, the title above and a line of keys below."""

@@ -17,6 +17,12 @@ from pinyon.tui.grapheme import fit
 from pinyon.tui.overlay import Overlay
 from pinyon.tui.text_field import TextField
 
+_TAIL = 9
+"""Rows below the list: its count, three of details, keys and rule, and the footer."""
+_CRAMPED_TAIL = 6
+_SHORT_NOTE = 16
+"""Columns of a note that are kept even where the label has to be cut for it."""
+
 
 class Choice(msgspec.Struct, frozen=True):
     """One row: what choosing it gives, what is shown, a note at the right, and what searching looks at besides.
@@ -199,7 +205,7 @@ class Selector(Overlay):
 
     def list_rows(self) -> int:
         """How many rows of the list are shown."""
-        return self.max_rows(reserved=self.head_rows + 7)
+        return self.max_rows(reserved=self.head_rows + (_CRAMPED_TAIL if self.is_cramped else _TAIL))
 
     def nothing(self) -> str:
         """What an empty list says."""
@@ -226,7 +232,7 @@ class Selector(Overlay):
         title_rows = len(self.framed([], width, "")) - 2
         self.head_rows = 1 + title_rows + len(top)
         body = [*top, *self._window(width)]
-        if self.chosen is not None and (detail := self.detail_of(self.chosen)):
+        if self.chosen is not None and not self.is_cramped and (detail := self.detail_of(self.chosen)):
             body += text_rows(Text(f"   {clean(detail)}", style=self.tone.style("muted")), width)[:3]
         return self.framed(body, width, self.hints())
 
@@ -241,12 +247,20 @@ class Selector(Overlay):
             rows.append(plain(f"   ({self.at + 1}/{len(self.shown)})", width, self.tone.style("dim")))
         return rows
 
+    def _note(self, choice: Choice, room: int) -> str:
+        """The note at the right; a long one gives way to the label."""
+        note = clean(choice.note)
+        left = room - cell_len(clean(choice.label))
+        if cell_len(note) <= max(left, _SHORT_NOTE):
+            return note
+        return fit(note, left) if left >= _SHORT_NOTE else ""
+
     def row(self, choice: Choice, number: int, width: int) -> Strip:
         """One row of the list."""
         is_chosen = number == self.at
         sign = " → " if is_chosen else "   "
         check = "✓ " if choice.is_current else ""
-        note = fit(clean(choice.note), max(0, width // 2)) if choice.note else ""
+        note = self._note(choice, width - cell_len(sign) - cell_len(check) - 3)
         room = width - cell_len(sign) - cell_len(check) - (cell_len(note) + 3 if note else 1)
         label = fit(clean(choice.label).replace("\n", " "), max(1, room))
         text = Text(no_wrap=True).append(sign, self.tone.style("accent"))

@@ -13,6 +13,7 @@ from pinyon.session.session import Session
 from pinyon.session.tree import SessionTreeNode
 from pinyon.tui.canvas import clean, text_rows
 from pinyon.tui.grapheme import fit
+from pinyon.tui.overlay import DOCK_SHARE
 from pinyon.tui.picker.entry_line import EntryLines, entry_text
 from pinyon.tui.picker.tree_rows import FILTERS, TreeFilter, TreeRow, TreeView, tree_rows
 from pinyon.tui.selector import Choice, Selector
@@ -96,7 +97,7 @@ class TreeList(Selector):
     def list_rows(self) -> int:
         """Half of the screen."""
         room = self.app.size.height
-        return max(1, min(room - self.head_rows - 7, max(5, room // 2)))
+        return max(1, min(int(room * DOCK_SHARE) - self.head_rows - 6, max(5, room // 2)))
 
     def row(self, choice: Choice, number: int, width: int) -> Strip:
         """Lines of the tree, where folding is possible, whose it is, label, text."""
