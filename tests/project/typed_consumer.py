@@ -84,6 +84,8 @@ def of_session(event: pinyon.SessionEvent) -> str:
             return event.delta
         case pinyon.LimitReached():
             return event.limit
+        case pinyon.ExtensionFailed():
+            return event.error
         case _:
             return of_agent(event)
 

@@ -69,7 +69,7 @@ def test_every_line_end_and_a_byte_order_mark_are_read(line_end: str) -> None:
         ("- a\n- b", "table"),
         ("plain", "table"),
         ("a: 'open", "line"),
-        ("a: b: c", "line"),
+        ("a: b: c\nd: [", "line"),
         ("? [x]\n: y", "key must be a text"),
         ("a: !!python/object/apply:os.system [ls]", "constructor"),
         ("a: " + "[" * 5000, "front matter"),
@@ -95,3 +95,51 @@ def test_the_usual_front_matter_needs_no_yaml_library() -> None:
         "assert 'yaml' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    "yaml",
+    [
+        "a: !!timestamp x",
+        "a: !!bool x",
+        "? !!set {a}\n: c",
+        "a: !!set {x}",
+        "a: !!binary x",
+        "a: !!python/name:os.system",
+    ],
+)
+def test_kinds_of_values_outside_of_the_core_schema_are_refused(yaml: str) -> None:
+    with pytest.raises(FrontMatterError):
+        parse_front_matter(f"---\n{yaml}\n---\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("Use for work: a, b", "Use for work: a, b"),
+        ("Ends with a colon:", "Ends with a colon:"),
+        ("It's a: b", "It's a: b"),
+        ("Über: \U0001f600 ü", "Über: \U0001f600 ü"),
+        ('Say "hi": a \\ b', 'Say "hi": a \\ b'),
+    ],
+)
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_an_unquoted_colon_is_understood_and_told(line: str, value: str, line_end: str) -> None:
+    text = line_end.join(["\ufeff---", "name: x", f"description: {line}", "list: [1, 2]", "---", "body"])
+    found = parse_front_matter(text)
+    assert found.values == {"name": "x", "description": value, "list": [1, 2]}
+    assert found.body == "body"
+    assert found.mended is not None
+    assert "line 3" in found.mended
+
+
+@pytest.mark.parametrize("yaml", ["a: [", "a: b: c\nd: [", "a: 'b': c", "a: b: c\na: d", "a: *x: y"])
+def test_a_colon_excuses_nothing_else(yaml: str) -> None:
+    with pytest.raises(FrontMatterError):
+        parse_front_matter(f"---\n{yaml}\n---\n")
+
+
+def test_front_matter_that_is_yaml_is_not_mended() -> None:
+    found = parse_front_matter('---\na: "b: c"\nd: |\n  e: f: g\nh: [x: y]\n---\n')
+    assert found.values == {"a": "b: c", "d": "e: f: g\n", "h": [{"x": "y"}]}
+    assert found.mended is None

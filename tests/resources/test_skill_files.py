@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from pinyon.resources.diagnostic import ResourceDiagnostic
-from pinyon.resources.skill import Skill, expand_skill_call, load_skill, parse_skill_call
+from pinyon.resources.skill import CalledSkill, Skill, expand_skill_call, load_skill, parse_skill_call
 from pinyon.resources.skill_scan import skill_files
 
 
@@ -144,3 +145,27 @@ def test_other_texts_stay_as_they_are(tmp_path: Path, text: str) -> None:
     skills = skill_at(tmp_path / "pdf" / "SKILL.md", "---\ndescription: d\n---\nx")
     assert expand_skill_call(text, skills) == text
     assert parse_skill_call(text) is None
+
+
+def test_a_skill_with_an_unquoted_colon_is_loaded_and_told(tmp_path: Path) -> None:
+    file = tmp_path / "work" / "SKILL.md"
+    file.parent.mkdir()
+    file.write_text("---\nname: work\ndescription: Use for work: a, b\n---\nDo it.", encoding="utf-8")
+    told: list[ResourceDiagnostic] = []
+    skill = load_skill(file, told)
+    assert skill is not None
+    assert skill.description == "Use for work: a, b"
+    assert [(each.type, each.path) for each in told] == [("warning", str(file))]
+    assert "line 3" in told[0].message
+
+
+@pytest.mark.parametrize("name", ['q"q', "a\nb", "<x>", "R&D", 'x"location="/etc">', "ü"])
+def test_no_name_breaks_out_of_a_called_skill(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name.replace("/", "_") / "SKILL.md"
+    file.parent.mkdir()
+    file.write_text(f"---\nname: {json.dumps(name)}\ndescription: d\n---\nDo it.", encoding="utf-8")
+    skill = load_skill(file, [])
+    assert skill is not None
+    call = expand_skill_call(f"/skill:{name} now", {skill.name: skill})
+    assert parse_skill_call(call) == CalledSkill(name, str(file), "Do it.", "now")
+    assert len(call.splitlines()) == 7

@@ -80,3 +80,35 @@ def test_broken_globs_are_refused_with_their_text(glob: str) -> None:
 def test_any_text_is_a_glob_or_refused(glob: str) -> None:
     with contextlib.suppress(InvalidGlobError):
         compile_glob(glob)
+
+
+PIECE = st.sampled_from(["*", "**", "?", "a", "b", "ab", "[ab]", "[!a]", "."])
+LETTERS = st.text(alphabet="ab.c", max_size=8)
+
+
+@given(st.lists(PIECE, min_size=1, max_size=8), LETTERS)
+def test_many_stars_in_one_component_match_like_a_plain_matcher(pieces: list[str], name: str) -> None:
+    glob = "".join(pieces)
+    if "***" in glob or glob.startswith("**"):
+        return  # more than one component may match those
+    assert (compile_glob(glob).fullmatch(name) is not None) == fnmatchcase(name, glob.replace("**", "*"))
+
+
+@pytest.mark.parametrize(
+    ("glob", "accepted", "refused"),
+    [
+        ("*{a,ab}*c", ["abc", "xac", "aabxc"], ["abd", "a/c"]),
+        ("*{a,b/c}*d", ["ad", "b/cd", "xb/cxd"], ["bd"]),
+        ("{*a*b,c}*d", ["abd", "cd", "xaxbxd"], ["ad"]),
+        ("*a*/*b*/c", ["a/b/c", "xax/xbx/c"], ["a/c", "b/a/c"]),
+    ],
+)
+def test_stars_beside_alternatives_and_components(glob: str, accepted: list[str], refused: list[str]) -> None:
+    pattern = compile_glob(glob)
+    assert [name for name in accepted if not pattern.fullmatch(name)] == []
+    assert [name for name in refused if pattern.fullmatch(name)] == []
+
+
+def test_many_stars_are_not_tried_in_every_combination() -> None:
+    assert compile_glob("*a" * 30 + "b").fullmatch("a" * 200) is None
+    assert compile_glob("*{a,aa}" * 30 + "b").fullmatch("a" * 200) is None

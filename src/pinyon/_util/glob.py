@@ -27,7 +27,30 @@ def glob_regex(glob: str) -> str:
     """The glob as a regular expression for a full match with DOTALL."""
     parser = _Parser(glob)
     tokens = parser.alternative(depth=0)
-    return ".*" if tokens == [_PREFIX] else "".join(tokens)
+    return ".*" if tokens == [_PREFIX] else "".join(_settled(tokens))
+
+
+def _settled(tokens: list[str]) -> list[str]:
+    """The same expression, where what stands between two stars of one component is looked for only once.
+
+    The second star takes what a later place would leave over, so the first place is as good as any; trying all of them
+    takes time that grows with each star.
+    """
+    settled: list[str] = []
+    open_star: int | None = None
+    for token in tokens:
+        if token == _STAR and open_star is not None and open_star < len(settled) - 1:
+            settled[open_star:] = [f"(?>{_STAR}?{''.join(settled[open_star + 1 :])})"]
+        if token == _STAR:
+            open_star = len(settled)
+        elif _may_hold_slash(token):
+            open_star = None
+        settled.append(token)
+    return settled
+
+
+def _may_hold_slash(token: str) -> bool:
+    return "/" in token.replace("[^/", "").replace("(?!/)", "")
 
 
 class _Parser:
@@ -108,9 +131,9 @@ class _Parser:
             tokens.append(_SUFFIX if is_last else _MIDDLE)
 
     def _braces(self, depth: int) -> str:
-        options = ["".join(self.alternative(depth + 1))]
+        options = ["".join(_settled(self.alternative(depth + 1)))]
         while (char := self._next()) == ",":
-            options.append("".join(self.alternative(depth + 1)))
+            options.append("".join(_settled(self.alternative(depth + 1))))
         if char != "}":
             raise InvalidGlobError(f"glob {self._glob!r} has a '{{' without a '}}'")
         return f"(?:{'|'.join(options)})"

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from pinyon._util.atomic import make_private_folder, replace_file
 from pinyon._util.lock import Lock, LockError, hold_lock, hold_lock_async
+from pinyon._util.safe_path import read_file
 from pinyon.errors import AuthError
 
 
@@ -105,7 +106,7 @@ class FileBackend:
     def load(self) -> str | None:
         """The text without a byte order mark; None without a file."""
         try:
-            return self.path.read_bytes().decode("utf-8-sig")
+            return read_file(self.path).decode("utf-8-sig")
         except (FileNotFoundError, NotADirectoryError):
             return None
         except UnicodeDecodeError as error:

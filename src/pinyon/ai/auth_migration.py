@@ -14,6 +14,7 @@ import msgspec
 from pinyon._util import json as _json
 from pinyon._util.atomic import replace_file
 from pinyon._util.lock import LockError, hold_lock
+from pinyon._util.safe_path import read_file
 from pinyon.ai.auth_backend import FileBackend
 from pinyon.errors import AuthError
 
@@ -94,7 +95,7 @@ def _drop_keys(path: Path, result: AuthMigration) -> None:
 
 def _read_object(path: Path, result: AuthMigration) -> dict[str, Any]:
     try:
-        value = _json.decode(path.read_bytes().decode("utf-8-sig"))
+        value = _json.decode(read_file(path).decode("utf-8-sig"))
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, _json.JsonError):

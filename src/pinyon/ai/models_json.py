@@ -16,6 +16,7 @@ import msgspec
 from pinyon._util import json as _json
 from pinyon._util import jsonc
 from pinyon._util.jsonc import PathStep
+from pinyon._util.safe_path import read_file
 from pinyon.ai.provider import canonical_id
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class ModelsFile(msgspec.Struct, kw_only=True):
 def load_models_file(path: Path) -> ModelsFile:
     """Read `path`; a file that does not exist says nothing. Never raises."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_file(path).decode("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         return ModelsFile()
     except UnicodeDecodeError as error:

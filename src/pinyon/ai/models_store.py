@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from pinyon._util import json as _json
+from pinyon._util.safe_path import read_file
 from pinyon.ai.api import api_names
 from pinyon.ai.catalogue import generated_at_ms, main_api, model_from_row
 from pinyon.ai.model import Model
@@ -112,7 +113,7 @@ class ModelsStore:
             return
         self._revision, self._raw, self._problem = revision, {}, None
         try:
-            self._raw = _entries(self.path.read_bytes())
+            self._raw = _entries(read_file(self.path))
         except (OSError, *_UNREADABLE) as error:
             reason = f"{self.path}: cannot be read ({error}); the package's own models are used"
             self._problem = ModelsProblem(reason)
@@ -127,7 +128,7 @@ class ModelsStore:
         try:
             make_private_folder(self.path.parent)
             async with hold_lock_async(self.path) as lock:
-                entries: dict[str, Any] = dict(_entries(self.path.read_bytes())) if self.path.exists() else {}
+                entries: dict[str, Any] = dict(_entries(read_file(self.path))) if self.path.exists() else {}
                 entries |= changed
                 replace_file(self.path, msgspec.json.encode(entries) + b"\n", before_publish=lock.ensure_held)
         except OSError as error:

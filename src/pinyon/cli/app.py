@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from pinyon._util.config import agent_dir, expand_home, is_offline
+from pinyon._util.safe_path import path_exists
 from pinyon._util.terminal import strip_terminal_control
 from pinyon.cli.args import CliArgs, check_args, parse_args
 from pinyon.cli.entry import write
@@ -24,6 +25,7 @@ from pinyon.cli.timing import mark, take_times
 from pinyon.errors import PinyonError
 
 if TYPE_CHECKING:
+    from pinyon.cli.migration import Migration
     from pinyon.coding.limit import Limits
     from pinyon.coding.pi_agent import PiAgent
     from pinyon.coding.services import ResourceOptions, Services
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
     from pinyon.session.session import Session
 
 _TOLD_DAMAGE = 5
+
+
+class StartError(PinyonError):
+    """Raised when a start ends because of what was told already."""
 
 
 def run(argv: Sequence[str]) -> int:
@@ -53,6 +59,8 @@ def run(argv: Sequence[str]) -> int:
     mark("arguments")
     try:
         return _run_mode(args)
+    except StartError:
+        return 1
     except PinyonError as error:
         return fail(str(error))
 
@@ -88,9 +96,10 @@ def _run_command(name: str, arguments: Sequence[str]) -> int:
 
 def _run_mode(args: CliArgs) -> int:
     cwd = _working_directory()
-    move_old_credentials()
     if args.export is not None:
         return _export(args.export, args.messages)
+    move_old_credentials()
+    _move_old_files()
     if args.list_models:
         return _list_models(args, cwd)
     is_one_shot = args.print or args.mode in ("json", "rpc") or not _is_terminal()
@@ -233,10 +242,9 @@ async def prepare(
         services = _services(args, session_cwd)
     await services.install_missing_packages(lambda line: say("info", line))
     mark("session")
-    for diagnostic in services.diagnostics:
-        # A project's own version of a user's resource is ordinary: only a screen has room to mention it.
-        if diagnostic.type != "collision" or say is not _tell_notice:
-            say(diagnostic.severity, diagnostic.message)
+    if services.settings.is_project_trusted and path_exists(session_cwd / ".pi" / "commands"):
+        await _move_project_files(services, session_cwd, say)
+    _tell_diagnostics(services, say)
     choice = await choose_model(args, services, tree, warn=warn, can_cycle=can_cycle)
     mark("model")
     pi = await PiAgent.create(
@@ -260,6 +268,34 @@ async def prepare(
             warn(f"no tool is called {', '.join(map(repr, unknown))}; the tools are {', '.join(session.toolset.names)}")
 
     return Prepared(pi, open_session)
+
+
+async def _move_project_files(services: Services, cwd: Path, say: Callable[[Any, str], None]) -> None:
+    from pinyon.cli.migration import migrate_project_folder
+
+    migration = migrate_project_folder(cwd)
+    tell_migration(migration, cwd / ".pi", say)
+    if migration.done:
+        await services.reload()
+
+
+def tell_migration(migration: Migration, folder: Path, say: Callable[[Any, str], None] = _tell_notice) -> None:
+    """Say in one line what was moved, and what could not be."""
+    if migration.done:
+        say("info", f"moved in {str(folder)!r}: {'; '.join(migration.done)}")
+    for problem in migration.problems:
+        say("warning", problem)
+
+
+def _tell_diagnostics(services: Services, say: Callable[[Any, str], None]) -> None:
+    """Tell what is wrong with settings and resources. Without a screen, an error ends the start."""
+    is_plain = say is _tell_notice
+    for kind, message in dict.fromkeys((each.type, each.message) for each in services.diagnostics):
+        # A project's own version of a user's resource is ordinary: only a screen has room to mention it.
+        if kind != "collision" or not is_plain:
+            say("warning" if kind == "collision" else kind, message)
+    if is_plain and any(each.type == "error" for each in services.diagnostics):
+        raise StartError
 
 
 def _limits(args: CliArgs) -> Limits:
@@ -299,6 +335,15 @@ def move_old_credentials() -> None:
         warn(problem)
     if result.providers:
         tell(f"Moved the credentials of {', '.join(result.providers)} into {str(folder / 'auth.json')!r}")
+
+
+def _move_old_files() -> None:
+    """Bring what older versions kept elsewhere to where it belongs, once."""
+    folder = agent_dir()
+    if folder is not None:
+        from pinyon.cli.migration import migrate_agent_folder
+
+        tell_migration(migrate_agent_folder(folder), folder)
 
 
 def _services(args: CliArgs, cwd: Path) -> Services:

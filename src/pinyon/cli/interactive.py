@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinyon._util.config import agent_dir
+from pinyon._util.safe_path import path_exists
 from pinyon.cli.app import start
 from pinyon.cli.args import CliArgs
 from pinyon.cli.timing import take_times
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def _settled_trust(args: CliArgs, cwd: Path) -> dict[str, bool]:
     """The question about the project. Most bring nothing that could need it; they do not wait for its imports."""
-    if not (cwd / ".pi").exists() and not any((folder / ".agents").exists() for folder in (cwd, *cwd.parents)):
+    if not path_exists(cwd / ".pi") and not any(path_exists(folder / ".agents") for folder in (cwd, *cwd.parents)):
         return {}
     from pinyon.cli.trust_terminal import settle_trust
 
@@ -50,6 +51,24 @@ def _is_plain(args: CliArgs, cwd: Path) -> bool:
     return SettingsManager.create(cwd, folder, project_trusted=False).get(TUI_MODE) == "regular"
 
 
+def _session_folder(args: CliArgs, cwd: Path) -> Path:
+    """The working directory of the session that is opened; that of the process where a new one begins."""
+    if args.session is None or args.no_session or args.session_cwd is not None:
+        return cwd
+    from pinyon.cli.session_terminal import folder_of_session
+
+    return folder_of_session(args, cwd)
+
+
+def _rename_old_keys() -> None:
+    folder = agent_dir()
+    if folder is not None and path_exists(folder / "keybindings.json"):
+        from pinyon.cli.app import tell_migration
+        from pinyon.cli.migration import rename_keys
+
+        tell_migration(rename_keys(folder), folder)
+
+
 def run_interactive_mode(args: CliArgs, cwd: Path) -> int:
     """Draw a first picture at once; everything slow happens behind it.
 
@@ -57,10 +76,11 @@ def run_interactive_mode(args: CliArgs, cwd: Path) -> int:
     """
     from pinyon.tui.first_paint import FirstPaint, paint_first
 
-    args.session_trust = _settled_trust(args, cwd)
     if not _settled_session(args, cwd):
         return 0
     is_plain = _is_plain(args, cwd)
+    args.session_trust = _settled_trust(args, _session_folder(args, cwd))
+    _rename_old_keys()
     first = FirstPaint(None) if is_plain else paint_first(cwd)
     try:
         from pinyon.tui.start import InteractiveStart, StartNotice, StartPrompt

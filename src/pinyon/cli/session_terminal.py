@@ -14,6 +14,7 @@ from pinyon.cli.args import CliArgs
 from pinyon.cli.session_choice import session_dir
 from pinyon.cli.terminal_choice import choose_on_terminal
 from pinyon.resources.settings import SettingsManager
+from pinyon.session.header import SessionHeader
 from pinyon.session.loader import read_session_header
 from pinyon.session.local import LocalSessionManager
 from pinyon.session.lookup import SessionLookup
@@ -30,6 +31,15 @@ def settle_session(args: CliArgs, cwd: Path) -> bool:
         return _settle_project(args, found)
     gone = _lost_folder(found.path)
     return gone is None or _settle_folder(args, cwd, gone)
+
+
+def folder_of_session(args: CliArgs, cwd: Path) -> Path:
+    """The working directory that the session of `--session` names; `cwd` where none can be read."""
+    settings = SettingsManager.create(cwd, agent_dir(), project_trusted=False)
+    manager = LocalSessionManager(cwd=cwd, session_dir=session_dir(args, settings))
+    found = asyncio.run(manager.resolve(args.session or ""))
+    header = _header(found.path)
+    return Path(header.cwd) if header is not None and header.cwd else cwd
 
 
 def _settle_project(args: CliArgs, found: SessionLookup) -> bool:
@@ -53,8 +63,12 @@ def _settle_folder(args: CliArgs, cwd: Path, gone: str) -> bool:
 
 def _lost_folder(path: Path | None) -> str | None:
     """The working directory that a session file names and that is gone."""
+    header = _header(path)
+    return header.cwd if header is not None and header.cwd and not Path(header.cwd).is_dir() else None
+
+
+def _header(path: Path | None) -> SessionHeader | None:
     try:
-        header = read_session_header(path) if path is not None and path.is_file() else None
+        return read_session_header(path) if path is not None and path.is_file() else None
     except OSError:
         return None  # opening it tells why
-    return header.cwd if header is not None and header.cwd and not Path(header.cwd).is_dir() else None

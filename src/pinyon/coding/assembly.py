@@ -113,7 +113,7 @@ async def assemble_session(services: Services, tree: Session, parts: SessionPart
         hooks=parts.hooks,
         nested=nested,
         limits=parts.limits,
-        expand=expansion_of(services.loader),
+        expand=expansion_of(services.loader, events.emit),
     )
     selection.record_start()
     return AssembledSession(session=session, fallback_message=choice.fallback_message)

@@ -134,6 +134,14 @@ class LimitReached(AgentEventBase, tag="limit_reached"):
     scope: LimitScope = "run"
 
 
+class ExtensionFailed(AgentEventBase, tag="extension_error"):
+    """Something that users bring failed while it handled `event`; `extension_path` is its file. The run goes on."""
+
+    extension_path: str
+    event: str
+    error: str
+
+
 SessionOnlyEvent: TypeAlias = (
     AgentSettled
     | QueueUpdate
@@ -149,6 +157,7 @@ SessionOnlyEvent: TypeAlias = (
     | ThinkingLevelChanged
     | BashExecutionUpdate
     | LimitReached
+    | ExtensionFailed
 )
 
 SessionEvent: TypeAlias = AgentEvent | SessionOnlyEvent

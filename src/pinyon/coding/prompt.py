@@ -15,6 +15,7 @@ import msgspec
 from pinyon._util import config as _config
 from pinyon._util.text import clean_surrogates
 from pinyon.errors import ConfigError
+from pinyon.resources.block_attribute import attribute_text, one_line
 from pinyon.resources.context_file import ContextFile
 from pinyon.resources.settings import DEFAULT_TOOL_NAMES
 from pinyon.resources.skill import Skill, format_skills_for_prompt
@@ -86,7 +87,7 @@ def build_prompt_sections(options: BuildSystemPromptOptions) -> dict[str, str]:
     bodies["addendum"] = options.append_system_prompt or ""
     bodies["project_context"] = _project_context(options.context_files)
     bodies["skills"] = _skills(options, visible)
-    bodies["cwd"] = options.cwd.replace("\\", "/")
+    bodies["cwd"] = one_line(options.cwd.replace("\\", "/"))
     for name, body in options.sections.items():
         bodies[_checked_name(name)] = body
     return {name: _wrap(name, clean_surrogates(body)) for name, body in bodies.items() if body}
@@ -161,7 +162,10 @@ def _docs(options: BuildSystemPromptOptions) -> str:
 def _project_context(files: Sequence[ContextFile]) -> str:
     if not files:
         return ""
-    blocks = [f'<project_instructions path="{file.path}">\n{file.content}\n</project_instructions>' for file in files]
+    blocks = [
+        f'<project_instructions path="{attribute_text(file.path)}">\n{file.content}\n</project_instructions>'
+        for file in files
+    ]
     return "\n\n".join(["Instructions for this project and its folders:", *blocks])
 
 

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pinyon.coding.event import ExtensionFailed
 from pinyon.errors import ConfigError
 from pinyon.resources.loader import ResourceLoader
 
 Expansion = Callable[[str], str]
 """Replaces the call at the beginning of a prompt; any other text comes back as it is."""
+Report = Callable[[ExtensionFailed], None]
 
 
-def expansion_of(loader: ResourceLoader) -> Expansion:
+def expansion_of(loader: ResourceLoader, report: Report) -> Expansion:
     """The expansion with what `loader` has at the moment of the call: skills first, then templates.
 
-    It raises `ConfigError` for a skill whose file cannot be read any more.
+    A skill whose file cannot be read any more is reported, and the text stays as it is.
     """
 
     def expand(text: str) -> str:
         if not text.startswith("/"):
             return text
-        return _with_templates(loader, _with_skills(loader, text))
+        return _with_templates(loader, _with_skills(loader, report, text))
 
     return expand
 
 
-def _with_skills(loader: ResourceLoader, text: str) -> str:
+def _with_skills(loader: ResourceLoader, report: Report, text: str) -> str:
     if not text.startswith("/skill:"):
         return text
     skills = {skill.name: skill for skill in loader.get_skills().skills}
@@ -35,13 +37,13 @@ def _with_skills(loader: ResourceLoader, text: str) -> str:
 
     try:
         return expand_skill_call(text, skills)
-    except OSError as error:
+    except (OSError, ConfigError) as error:
         name = text.removeprefix("/skill:").partition(" ")[0]
         path = skills[name].file_path
-        raise ConfigError(
-            f"the skill {name!r} cannot be read from {path!r}: {error.strerror or error}; restore it, or load the "
-            "resources again"
-        ) from error
+        reason = getattr(error, "strerror", None) or str(error)
+        problem = f"the skill {name!r} cannot be read from {path!r}: {reason}; restore it, or load the resources again"
+        report(ExtensionFailed(extension_path=path, event="skill_expansion", error=problem))
+        return text
 
 
 def _with_templates(loader: ResourceLoader, text: str) -> str:

@@ -18,6 +18,7 @@ from pinyon._util.terminal import strip_terminal_control
 from pinyon.agent.event import MessageEnd
 from pinyon.ai.content import ImageContent, TextContent
 from pinyon.ai.message import AgentMessage, AssistantMessage, ToolResultMessage
+from pinyon.coding.event import ExtensionFailed
 from pinyon.modes.output import OutputClosedError, OutputWriter
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ def _start_json(session: AgentSession, out: OutputWriter) -> None:
     out.write_json(session.session.get_header().line)
 
     def print_event(event: SessionEvent) -> None:
-        out.write_json(_json.encode(event))
+        if not isinstance(event, ExtensionFailed):  # people are told; programs read what the agent did
+            out.write_json(_json.encode(event))
 
     session.subscribe(print_event)
     session.add_gate(out.drain)
@@ -100,6 +102,8 @@ async def _run_prompts(
     # never was in it.
     def keep_answer(event: SessionEvent) -> None:
         nonlocal last
+        if isinstance(event, ExtensionFailed):
+            sys.stderr.write(strip_terminal_control(f"Error: {event.error}") + "\n")
         if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage | ToolResultMessage):
             last = event.message
 

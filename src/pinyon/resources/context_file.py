@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from pinyon._util import config as _config
+from pinyon._util.safe_path import is_file
 from pinyon.resources.diagnostic import ResourceDiagnostic
 from pinyon.resources.text_file import read_text_file
 
@@ -60,7 +61,7 @@ def _folders(cwd: str | Path, agent_dir: str | Path | None) -> Iterator[Path]:
 def _first_readable(folder: Path, diagnostics: list[ResourceDiagnostic]) -> ContextFile | None:
     for name in CONTEXT_FILE_NAMES:
         path = folder / name
-        if not _is_file(path):
+        if not is_file(path):
             continue
         try:
             return ContextFile(str(path), read_text_file(path))
@@ -68,13 +69,6 @@ def _first_readable(folder: Path, diagnostics: list[ResourceDiagnostic]) -> Cont
             message = f"{str(path)!r} cannot be read: {error.strerror or error}"
             diagnostics.append(ResourceDiagnostic("warning", message, str(path)))
     return None
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:
-        return False  # a folder that may not be entered gives no context
 
 
 def _shadowed_by_worktree(cwd: Path, files: dict[str, ContextFile]) -> set[str]:
@@ -94,7 +88,7 @@ def _main_checkout(worktree: Path) -> Path | None:
     worktrees of bare repositories (layout: gitrepository-layout(5), `.git/worktrees/<name>`).
     """
     marker = worktree / ".git"
-    if not _is_file(marker):
+    if not is_file(marker):
         return None
     try:
         text = read_text_file(marker)

@@ -6,6 +6,7 @@ The usual front matter, plain `key: value` lines, is read without the YAML libra
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
 from typing import Any, ClassVar
@@ -20,16 +21,24 @@ class FrontMatterError(ConfigError):
 
 
 class FrontMatter(msgspec.Struct, frozen=True):
-    """The values at the beginning of a file and the text behind them, trimmed."""
+    """The values at the beginning of a file and the text behind them, trimmed.
+
+    `mended` says what is wrong with values that are not YAML, but plain enough to be understood.
+    """
 
     values: dict[str, Any]
     body: str
+    mended: str | None = None
 
 
 _MARK = "---"
 _PLAIN_LINE = re.compile(r"([A-Za-z][\w-]*):[ \t]+([A-Za-z(][^\n]*?)[ \t]*")
 """A key and a value that begins like no other YAML form."""
+_UNQUOTED = re.compile(r"^([A-Za-z][\w-]*:)[ \t]+([^\s\"'\[{|>&*!%@`#][^\n]*?:(?:[ \t][^\n]*?)?)[ \t]*$", re.MULTILINE)
+"""A key and a value that is no other YAML form, but holds a colon where YAML looks for a key."""
 _NOT_PLAIN = re.compile(r": |:$| #|\t")
+_TAGS = frozenset({"null", "float", "str", "seq", "map"})
+"""Kinds of values that are made as the YAML library makes them; `bool` and `int` differ."""
 _OTHER_SCALARS = frozenset({"true", "false", "null", "~", "True", "False", "Null", "TRUE", "FALSE", "NULL"})
 
 
@@ -47,7 +56,19 @@ def parse_front_matter(text: str) -> FrontMatter:
     yaml_text = text[len(_MARK) : end]
     body = text[end + 1 + len(_MARK) :].strip()
     plain = _plain_values(yaml_text)
-    return FrontMatter(_yaml_values(yaml_text) if plain is None else plain, body)
+    if plain is not None:
+        return FrontMatter(plain, body)
+    try:
+        return FrontMatter(_yaml_values(yaml_text), body)
+    except FrontMatterError as error:
+        quoted = _with_quotes(yaml_text)
+        if quoted == yaml_text:
+            raise
+        try:
+            values = _yaml_values(quoted)
+        except FrontMatterError:
+            raise error from None
+        return FrontMatter(values, body, f"{error}; quote the values that hold a colon")
 
 
 def _plain_values(text: str) -> dict[str, Any] | None:
@@ -69,6 +90,11 @@ def _plain_values(text: str) -> dict[str, Any] | None:
     return values
 
 
+def _with_quotes(text: str) -> str:
+    """The lines with quotes around values that hold a colon and that YAML therefore refuses."""
+    return _UNQUOTED.sub(lambda found: f"{found[1]} {json.dumps(found[2], ensure_ascii=False)}", text)
+
+
 def _yaml_values(text: str) -> dict[str, Any]:
     import yaml
 
@@ -79,7 +105,7 @@ def _yaml_values(text: str) -> dict[str, Any]:
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
         reason = getattr(error, "problem", None) or str(error).split("\n", 1)[0]
         raise FrontMatterError(f"front matter is not valid YAML: {place}{reason}") from error
-    except (RecursionError, ValueError) as error:
+    except (RecursionError, ValueError, OverflowError) as error:
         raise FrontMatterError(f"front matter cannot be read: {error}") from error
     if value is None:
         return {}
@@ -97,6 +123,9 @@ def _loader() -> type[Any]:
 
     class CoreLoader(base):  # type: ignore[misc] # the base is chosen at run time
         yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
+        yaml_constructors: ClassVar[dict[str | None, Any]] = {
+            tag: make for tag, make in base.yaml_constructors.items() if tag is None or tag.rpartition(":")[2] in _TAGS
+        }
 
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
             seen: set[Any] = set()
@@ -121,8 +150,15 @@ def _loader() -> type[Any]:
     for name, pattern, first in scalars:
         characters = [None if character == "\0" else character for character in first]
         CoreLoader.add_implicit_resolver(f"tag:yaml.org,2002:{name}", re.compile(rf"(?:{pattern})\Z"), characters)
+    CoreLoader.add_constructor("tag:yaml.org,2002:bool", lambda _loader, node: _truth(node.value))
     CoreLoader.add_constructor("tag:yaml.org,2002:int", lambda _loader, node: _whole(node.value))
     return CoreLoader
+
+
+def _truth(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(f"{text!r} is neither true nor false")
+    return text.lower() == "true"
 
 
 def _whole(text: str) -> int:

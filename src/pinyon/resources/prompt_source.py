@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pinyon._util import config as _config
+from pinyon._util.safe_path import path_exists
 from pinyon.resources.diagnostic import ResourceDiagnostic
-from pinyon.resources.text_file import read_text_file
+from pinyon.resources.text_file import read_given_text, read_text_file
 
 SYSTEM_FILE = "SYSTEM.md"
 APPEND_FILE = "APPEND_SYSTEM.md"
@@ -54,7 +55,7 @@ def resolve_prompt_text(text: str, diagnostics: list[ResourceDiagnostic]) -> str
     if path is None:
         return text
     try:
-        return read_text_file(path)
+        return read_given_text(path)
     except OSError as error:
         message = (
             f"{text!r} names a file that cannot be read ({error.strerror or error}); it is used as the text itself"
@@ -67,10 +68,7 @@ def _existing_path(text: str) -> Path | None:
     if not text.strip():
         return None
     path = _config.expand_home(text)
-    try:
-        return path if path.exists() else None
-    except (OSError, ValueError):
-        return None  # too long or not encodable: a text, not a name
+    return path if path_exists(path) else None
 
 
 def _first_file(

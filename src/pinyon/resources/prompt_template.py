@@ -40,6 +40,8 @@ def load_prompt_template(
         reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
         diagnostics.append(ResourceDiagnostic("warning", f"prompt template {str(path)!r}: {reason}", str(path)))
         return None
+    if parsed.mended is not None:
+        diagnostics.append(ResourceDiagnostic("warning", f"prompt template {str(path)!r}: {parsed.mended}", str(path)))
     described, hint = parsed.values.get("description"), parsed.values.get("argument-hint")
     return PromptTemplate(
         name=path.name.removesuffix(SUFFIX),

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from pinyon._util import config as _config
+from pinyon._util.safe_path import is_file, path_exists
 from pinyon.resources.diagnostic import ResourceDiagnostic, ResourceKind
 from pinyon.resources.resource_filter import ResourceEntries, is_switched_on, resolve_entry, sort_entries
 from pinyon.resources.resource_scan import SHARED_SKILLS, FolderRule, resource_files
@@ -103,7 +104,7 @@ def _listed(
 ) -> Iterator[FoundResource]:
     for entry in entries.paths:
         path = resolve_entry(entry, owner.base)
-        if not path.exists():
+        if not path_exists(path):
             message = f"{kind} entry {entry!r} of the {owner.scope} settings is not there: {str(path)!r}"
             diagnostics.append(ResourceDiagnostic("warning", message, str(path)))
         for file in resource_files(kind, path, FolderRule(is_deep=True)):
@@ -113,7 +114,7 @@ def _listed(
 
 def _discovered(kind: ResourceKind, owner: Owner, entries: ResourceEntries) -> Iterator[FoundResource]:
     places = [(owner.base, owner.base / kind, FolderRule())]
-    if kind == "prompts" and not places[0][1].exists():
+    if kind == "prompts" and not path_exists(places[0][1]):
         places = [(owner.base, owner.base / "commands", FolderRule())]
     if kind == "skills":
         places += [(shared, shared / kind, SHARED_SKILLS) for shared in owner.shared]
@@ -140,9 +141,9 @@ def find_explicit(
 
 
 def _explicit_problem(kind: ResourceKind, path: Path) -> str | None:
-    if not path.exists():
+    if not path_exists(path):
         return "is not there"
     suffix = {"skills": ".md", "prompts": ".md", "themes": ".json"}.get(kind)
-    if suffix is not None and path.is_file() and path.suffix != suffix:
+    if suffix is not None and is_file(path) and path.suffix != suffix:
         return f"is not a {suffix} file"
     return None

@@ -73,7 +73,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as found:
             return sorted(found, key=lambda entry: entry.name)
-    except OSError:
+    except (OSError, ValueError):
         return []
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from pinyon._util.config import CONFIG_DIR_NAME
+from pinyon._util.safe_path import path_exists, read_file
 
 SettingsScope = Literal["global", "project"]
 """Whose settings: the user's (`<agent folder>/settings.json`) or the project's (`<cwd>/.pi/settings.json`)."""
@@ -76,7 +77,7 @@ class FileSettingsStorage:
         path = self._paths[scope]
         if path is None:
             raise ConfigError("there is no agent folder to keep settings in: set HOME or PI_CODING_AGENT_DIR")
-        if not path.exists() and update(None) is None:
+        if not path_exists(path) and update(None) is None:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         time.sleep(max(0.0, self._released.get(scope, 0.0) + _PAUSE_S - time.monotonic()))
@@ -111,7 +112,7 @@ class MemorySettingsStorage:
 
 def _read_text(path: Path) -> str | None:
     try:
-        data = path.read_bytes()
+        data = read_file(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     return data.decode("utf-8-sig")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from pinyon.resources.block_attribute import attribute_text, plain_text
 from pinyon.resources.diagnostic import ResourceDiagnostic
 from pinyon.resources.front_matter import FrontMatterError, parse_front_matter
 from pinyon.resources.source_info import SourceInfo
@@ -59,7 +60,7 @@ def load_skill(
     """
     is_loose = path.name != SKILL_FILE
     try:
-        values = parse_front_matter(read_text_file(path)).values
+        parsed = parse_front_matter(read_text_file(path))
     except OSError as error:
         _warn(diagnostics, path, f"cannot be read: {error.strerror or error}")
         return None
@@ -67,6 +68,7 @@ def load_skill(
         if not is_loose:
             _warn(diagnostics, path, str(error))
         return None
+    values = parsed.values
     description = values.get("description")
     if not isinstance(description, str) or not description.strip():
         if not is_loose:
@@ -81,8 +83,9 @@ def load_skill(
         disable_model_invocation=values.get("disable-model-invocation") is True,
         source_info=source_info,
     )
-    for problem in _problems(skill):
-        _warn(diagnostics, path, problem)
+    for problem in (parsed.mended, *_problems(skill)):
+        if problem is not None:
+            _warn(diagnostics, path, problem)
     return skill
 
 
@@ -142,8 +145,9 @@ def expand_skill_call(text: str, skills: Mapping[str, Skill]) -> str:
     if call is None or skill is None:
         return text
     body = parse_front_matter(read_text_file(Path(skill.file_path))).body
-    about = f"Relative paths in this skill start from {skill.base_dir}."
-    block = f'<skill name="{skill.name}" location="{skill.file_path}">\n{about}\n\n{body}\n</skill>'
+    about = f"Relative paths in this skill start from {attribute_text(skill.base_dir)}."
+    name, location = attribute_text(skill.name), attribute_text(skill.file_path)
+    block = f'<skill name="{name}" location="{location}">\n{about}\n\n{body}\n</skill>'
     added = (call[2] or "").strip()
     return f"{block}\n\n{added}" if added else block
 
@@ -151,4 +155,6 @@ def expand_skill_call(text: str, skills: Mapping[str, Skill]) -> str:
 def parse_skill_call(text: str) -> CalledSkill | None:
     """The parts of what `expand_skill_call` made, for display; None for any other text."""
     found = _ENVELOPE.match(text)
-    return CalledSkill(found[1], found[2], found[3], found[4]) if found is not None else None
+    if found is None:
+        return None
+    return CalledSkill(plain_text(found[1]), plain_text(found[2]), found[3], found[4])

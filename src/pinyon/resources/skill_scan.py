@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pinyon._util.ignore_rule import IgnoreRules
+from pinyon._util.safe_path import is_file as is_regular_file
+from pinyon._util.safe_path import read_file
 from pinyon.resources.resource_scan import is_file, is_folder
 from pinyon.resources.skill import SKILL_FILE
 
@@ -40,7 +42,7 @@ class _Scan:
         if entries is None or depth > _MAX_DEPTH:
             return
         names = {entry.name for entry in entries}
-        if SKILL_FILE in names and (folder / SKILL_FILE).is_file():
+        if SKILL_FILE in names and is_regular_file(folder / SKILL_FILE):
             yield folder / SKILL_FILE
             return
         rules = [*rules, *_rules_in(folder, relative, names)]
@@ -72,7 +74,7 @@ def _rules_in(folder: Path, relative: str, names: set[str]) -> Iterator[tuple[st
     for name in _IGNORE_FILES:
         if name in names:
             try:
-                yield relative, IgnoreRules.parse((folder / name).read_bytes())
+                yield relative, IgnoreRules.parse(read_file(folder / name))
             except OSError:
                 continue  # a folder of that name, or one that may not be read: it leaves nothing out
 

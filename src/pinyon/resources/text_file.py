@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import codecs
-import errno
 from pathlib import Path
+
+from pinyon._util.safe_path import read_file
 
 MAX_TEXT_BYTES = 16 * 1024 * 1024
 """More than any prompt may be long; devices that never end stop here."""
@@ -18,9 +19,13 @@ def decode_text(data: bytes) -> str:
 
 
 def read_text_file(path: Path) -> str:
-    """The text of a file with its line ends as they are; raises `OSError`, also above `MAX_TEXT_BYTES`."""
-    with path.open("rb") as file:
-        data = file.read(MAX_TEXT_BYTES + 1)
-    if len(data) > MAX_TEXT_BYTES:
-        raise OSError(errno.EFBIG, f"larger than {MAX_TEXT_BYTES // 1024**2} MiB", str(path))
-    return decode_text(data)
+    """The text of a file with its line ends as they are. Raises `OSError`, also for pipes and above the limit."""
+    return decode_text(read_file(path, MAX_TEXT_BYTES))
+
+
+def read_given_text(path: Path) -> str:
+    """Like `read_text_file` for a path of the command line: that may be a pipe, which is read to its end."""
+    if not path.is_fifo():
+        return read_text_file(path)
+    with path.open("rb") as pipe:
+        return decode_text(pipe.read(MAX_TEXT_BYTES))

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from pinyon._util import json as _json
+from pinyon._util.safe_path import read_file
 from pinyon.errors import ConfigError
 
 STORE_FILE = "trust.json"
@@ -79,12 +80,12 @@ def save_trust_decisions(agent_dir: Path | None, changes: Mapping[str, bool | No
 
 def _read_store(path: Path) -> dict[str, bool | None]:
     try:
-        data = path.read_bytes()
+        data = read_file(path)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise TrustStoreError(
-            f"{str(path)!r} cannot be read: {error.strerror or error}; mend its permissions"
+            f"{str(path)!r} cannot be read: {error.strerror or error}; mend or move it. No project is trusted meanwhile"
         ) from error
     try:
         value = _json.decode(data.removeprefix(b"\xef\xbb\xbf"))

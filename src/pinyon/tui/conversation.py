@@ -16,7 +16,14 @@ from pinyon.agent.event import (
 from pinyon.ai.content import ImageContent, TextContent, ThinkingContent, ToolCall
 from pinyon.ai.message import AgentMessage, AssistantMessage, ToolResultMessage, UserMessage
 from pinyon.coding.agent_session import AgentSession
-from pinyon.coding.event import AutoRetryEnd, AutoRetryStart, CompactionEnd, EntryAppended, SessionEvent
+from pinyon.coding.event import (
+    AutoRetryEnd,
+    AutoRetryStart,
+    CompactionEnd,
+    EntryAppended,
+    ExtensionFailed,
+    SessionEvent,
+)
 from pinyon.session.entry import SessionEntry
 from pinyon.session.session import Session
 from pinyon.tui.block.block import Block
@@ -88,6 +95,8 @@ class Conversation:
                 self._end_retry(event)
             case CompactionEnd():
                 self._end_compaction(event)
+            case ExtensionFailed():
+                self._transcript.add(NoticeBlock("error", event.error))
             case EntryAppended():
                 self._entry_appended(event.entry)
             case _:

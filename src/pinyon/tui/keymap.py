@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pinyon._util.safe_path import read_file
 from pinyon.tui.binding import BINDINGS, LEGACY_IDS
 from pinyon.tui.key import is_key, normal_key, shown_key
 
@@ -61,7 +62,7 @@ def read_overrides(path: Path) -> dict[str, tuple[str, ...]]:
     import msgspec
 
     try:
-        value = msgspec.json.decode(path.read_bytes())
+        value = msgspec.json.decode(read_file(path))
     except (OSError, msgspec.DecodeError):
         return {}
     return parse_overrides(value) if isinstance(value, dict) else {}

@@ -79,6 +79,7 @@ def _hear(event: SessionEvent) -> None:
     from pinyon.agent.event import MessageEnd, MessageUpdate, ToolExecutionEnd, ToolExecutionStart
     from pinyon.ai.event import TextDelta, TextEnd
     from pinyon.ai.message import AssistantMessage
+    from pinyon.coding.event import ExtensionFailed
     from pinyon.tui.message_block import fault_block, text_of
 
     match event:
@@ -97,6 +98,8 @@ def _hear(event: SessionEvent) -> None:
             fault = fault_block(message)
             if fault is not None:
                 _say(f"error: {fault.text}")
+        case ExtensionFailed():
+            _say(f"error: {event.error}")
         case _:
             pass
 

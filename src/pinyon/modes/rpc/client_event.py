@@ -42,26 +42,16 @@ class UiRequest(msgspec.Struct, tag_field="type", tag="extension_ui_request", re
         return self.method in ("select", "confirm", "input", "editor")
 
 
-class ExtensionError(msgspec.Struct, tag_field="type", tag="extension_error", rename="camel"):
-    """An extension failed while it handled `event`."""
-
-    extension_path: str
-    event: str
-    error: str
-
-
 class UnknownLine(msgspec.Struct):
     """A line that this version does not know; `line` is the decoded object."""
 
     line: dict[str, Any]
 
 
-RpcEvent: TypeAlias = SessionEvent | UiRequest | ExtensionError | UnknownLine
+RpcEvent: TypeAlias = SessionEvent | UiRequest | UnknownLine
 """What an RPC server tells unasked, a closed union."""
 
-_decoder: msgspec.json.Decoder[SessionEvent | UiRequest | ExtensionError] = msgspec.json.Decoder(
-    SessionEvent | UiRequest | ExtensionError
-)
+_decoder: msgspec.json.Decoder[SessionEvent | UiRequest] = msgspec.json.Decoder(SessionEvent | UiRequest)
 
 
 def decode_event(line: bytes) -> RpcEvent | None:

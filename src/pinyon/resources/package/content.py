@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from pinyon._util.safe_path import is_file, is_folder, path_exists
 from pinyon.resources.diagnostic import ResourceDiagnostic, ResourceKind
 from pinyon.resources.package.manifest import KINDS, PackageManifest
 from pinyon.resources.resource_filter import ResourceEntries, is_switched_on, resolve_entry, sort_entries
@@ -26,10 +27,10 @@ def package_files(
 
     A package `is_local` may also be a single extension, or a plain folder of them.
     """
-    if root.is_file():
+    if is_file(root):
         return [root] if kind == "extensions" else []
     if not manifest.is_declared:
-        if is_local and kind == "extensions" and not any((root / each).is_dir() for each in KINDS):
+        if is_local and kind == "extensions" and not any(is_folder(root / each) for each in KINDS):
             return _inside(root, resource_files(kind, root, _RULE), told)
         return _inside(root, resource_files(kind, root / kind, _RULE), told)
     entries = sort_entries(manifest.lists.get(kind, ()))
@@ -40,7 +41,7 @@ def package_files(
 def _listed(kind: ResourceKind, root: Path, entries: ResourceEntries, told: list[ResourceDiagnostic]) -> Iterator[Path]:
     for entry in entries.paths:
         path = resolve_entry(entry, root)
-        if not path.exists() and path.is_relative_to(root):
+        if not path_exists(path) and path.is_relative_to(root):
             message = f"package {str(root)!r} lists {kind} at {entry!r}, which is not there"
             told.append(ResourceDiagnostic("warning", message, str(path)))
         yield from resource_files(kind, path, _RULE)

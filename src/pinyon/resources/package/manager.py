@@ -12,6 +12,7 @@ import msgspec
 from pinyon._util import config as _config
 from pinyon._util.config import CONFIG_DIR_NAME, is_offline
 from pinyon._util.lock import hold_lock_async
+from pinyon._util.safe_path import path_exists
 from pinyon.errors import ConfigError
 from pinyon.resources.diagnostic import ResourceDiagnostic
 from pinyon.resources.package.configured import PackageEntry, read_entries
@@ -287,7 +288,7 @@ def _readings(text: str, cwd: Path) -> Iterable[PackageSource]:
 
 
 def _ensure_local(source: PackageSource) -> None:
-    if Path(source.target).exists():
+    if path_exists(Path(source.target)):
         return
     prefix = suggested_prefix(source.text)
     hint = (

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pinyon._util.atomic import make_private_folder
+from pinyon._util.safe_path import path_exists
 from pinyon.errors import ConfigError
 from pinyon.resources.package.source import PackageSource
 
@@ -46,18 +47,18 @@ def unit_of(source: PackageSource, base: Path) -> Path:
 def installed_folder(source: PackageSource, base: Path) -> Path | None:
     """Where a package is now, also in the middle of an exchange that was interrupted; None where it is nowhere."""
     place = place_of(source, base)
-    if place.exists():
+    if path_exists(place):
         return place
     unit = unit_of(source, base)
-    if source.kind == "local" or unit.exists():
+    if source.kind == "local" or path_exists(unit):
         return None
     previous = _sibling(unit, _PREVIOUS) / place.relative_to(unit)
-    return previous if previous.exists() else None
+    return previous if path_exists(previous) else None
 
 
 def is_incomplete(place: Path) -> bool:
     """Whether another program left an update of this place unfinished."""
-    return _sibling(place, _INCOMPLETE).exists()
+    return path_exists(_sibling(place, _INCOMPLETE))
 
 
 def prepare_root(base: Path, kind: str) -> Path:
@@ -106,7 +107,7 @@ def remove_place(place: Path) -> None:
 
 def remove_tree(path: Path) -> None:
     """Delete a folder with everything in it, also what is write-protected; nothing where there is none."""
-    if not path.exists():
+    if not path_exists(path):
         return
     for folder, _, _ in os.walk(path):
         with contextlib.suppress(OSError):
@@ -129,7 +130,7 @@ def _exchange(staging: Path, place: Path) -> None:
 def _sweep(place: Path) -> None:
     """Finish what an interrupted exchange left, and delete what it never finished."""
     previous = _sibling(place, _PREVIOUS)
-    if previous.exists() and not place.exists():
+    if path_exists(previous) and not path_exists(place):
         previous.replace(place)
     prefix = f".{place.name}{_STAGED}"
     if place.parent.is_dir():
