@@ -129,8 +129,8 @@ class SummaryBlock(Block):
         style = tone.style("customMessageText", "customMessageBg")
         room = max(1, width - 2)
         head = Text(style=style)
-        head.append(f"[{self.label}] ", tone.style("customMessageLabel", "customMessageBg", bold=True))
-        head.append(self.headline, tone.style("muted", "customMessageBg"))
+        head.append(f"[{clean(self.label)}] ", tone.style("customMessageLabel", "customMessageBg", bold=True))
+        head.append(clean(self.headline), tone.style("muted", "customMessageBg"))
         if not self.is_expanded and tone.expand_hint:
             head.append(f"  {tone.expand_hint} shows it", tone.style("dim", "customMessageBg"))
         rows = text_rows(head, room, style)
