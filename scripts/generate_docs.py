@@ -67,6 +67,8 @@ in an object of that name:
 - A file that is not JSON is reported with line and column, counts as empty and is never overwritten. Comments and
   trailing commas are not JSON.
 - Keys that Pinyon does not know are kept. The files are shared with pi.
+- The interactive mode, RPC commands, `pinyon config` and programs store changes: only the keys that change are written,
+  on what the file holds at that moment and under pi's lock, so that changes of several programs at once survive.
 
 Scope *both* means either file, *yours* that a project cannot set it, *combined* that both lists are used.
 """

@@ -150,3 +150,24 @@ def test_every_way_to_say_offline_reaches_child_processes(
         assert home.run("-p", "hi", *arguments, env={"PI_OFFLINE": value})[0] == 0
         (result,) = (each for each in server.requests[1].json["messages"] if each["role"] == "tool")
     assert f"{seen} pi" in str(result["content"])
+
+
+def test_the_folder_of_a_named_session_is_the_one_to_ask_about(home: Home) -> None:
+    other = home.path / "other"
+    other.mkdir()
+    code = CODE.replace("settle_session(args, Path.cwd())", "str(folder_of_session(args, Path.cwd()))")
+    code = code.replace("import settle_session", "import folder_of_session")
+    for argument, expected in (
+        (str(session_of(home, other)), other),
+        (str(session_of(home, home.project, "def")), home.project),
+        ("missing", home.project),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", code, "--session", argument],
+            env={"HOME": str(home.path), "PI_CODING_AGENT_DIR": str(home.agent_dir)},
+            cwd=home.project,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert json.loads(done.stdout)[0] == str(expected)

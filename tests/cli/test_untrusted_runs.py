@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,3 +90,71 @@ def test_a_saved_yes_or_the_flag_opens_the_project(home: Home, server: FakeServe
     assert home.run("-p", "go")[0] == 0
     sent = [json.dumps(request.json) for request in server.requests]
     assert [("SYSTEM-TEXT" in body, "APPENDED-TEXT" in body) for body in sent] == [(True, True)] * 3
+
+
+WATCHED = """
+import os, sys
+root, log = os.environ["WATCHED"], int(os.environ["LOG"])
+def watch(event, arguments):
+    if event not in ("open", "os.listdir", "os.scandir") or not isinstance(arguments[0], (str, bytes, os.PathLike)):
+        return
+    text = os.path.abspath(os.fsdecode(arguments[0]))
+    if text.startswith(root) and any(name in text + "/" for name in ("/.pi/", "/.agents/")):
+        os.write(log, (text + "\\n").encode())
+sys.addaudithook(watch)
+from pinyon.cli.entry import main
+sys.exit(main())
+"""
+
+
+def opened(home: Home, arguments: list[str], typed: bytes = b"") -> set[str]:
+    """The files and folders among the project's own resources that a run opens or lists."""
+    log = home.path / "log"
+    with log.open("wb") as file:
+        subprocess.run(
+            [sys.executable, "-c", WATCHED, *arguments],
+            input=typed,
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(home.path),
+                "PI_CODING_AGENT_DIR": str(home.agent_dir),
+                "PI_OFFLINE": "1",
+                "WATCHED": str(home.project),
+                "LOG": str(file.fileno()),
+            },
+            cwd=home.project,
+            capture_output=True,
+            check=False,
+            pass_fds=[file.fileno()],
+        )
+    return set(log.read_text(encoding="utf-8").split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "typed"),
+    [
+        (["-p", "go"], b""),
+        (["--mode", "json", "go"], b""),
+        (["--mode", "rpc"], b'{"type":"get_commands"}\n{"type":"get_state"}\n'),
+        (["--list-models"], b""),
+        (["--help"], b""),
+        (["--export", "missing.jsonl"], b""),
+        (["list"], b""),
+        (["update", "--extensions"], b""),
+        (["config"], b""),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_no_file_of_an_untrusted_project_is_opened_and_no_folder_listed(
+    home: Home, arguments: list[str], typed: bytes
+) -> None:
+    """The one file that is read before trust is the settings file, for its `sessionDir`."""
+    skills = home.project / ".agents" / "skills" / "shared"
+    skills.mkdir(parents=True)
+    (skills / "SKILL.md").write_text("---\nname: shared\ndescription: SKILL-TEXT\n---\n", encoding="utf-8")
+    (home.project / ".pi" / "commands").mkdir()
+    assert opened(home, arguments, typed) <= {str(home.project / ".pi" / "settings.json")}
+
+
+def test_of_a_trusted_project_they_are_opened(home: Home) -> None:
+    assert str(home.project / ".pi" / "SYSTEM.md") in opened(home, ["-p", "--approve", "go"])
